@@ -1,0 +1,23 @@
+//===-- backends/nvptx/Passes.h - Passes of the NVPTX backend - -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_BACKENDS_NVPTX_PASSES_H
+#define H3_BACKENDS_NVPTX_PASSES_H
+
+#include <mlir/Pass/Pass.h>
+
+#include <memory>
+
+namespace h3::nvptx {
+
+/// `h3-nvptx-lower-scalars`: named approximations and directed roundings become the NVVM intrinsics
+/// of the PTX instructions with those names.
+std::unique_ptr<mlir::Pass> createLowerScalarsPass();
+
+void registerPasses();
+
+} // namespace h3::nvptx
+
+#endif // H3_BACKENDS_NVPTX_PASSES_H

@@ -1,0 +1,332 @@
+//===-- codegen/driver/Run.cpp - One call of an operator ------------------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "codegen/driver/Run.h"
+
+#include "codegen/contract/Contract.h"
+#include "codegen/driver/Backends.h"
+#include "dsl/scalar/Format.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace h3 {
+
+static constexpr NamedBackend backends[] = {{"reference", runReference}, {"cuda", runCuda}};
+
+std::span<const NamedBackend> runBackends() { return backends; }
+
+namespace {
+
+class Runner {
+public:
+  explicit Runner(const RunRequest &request) : request(request) {}
+  RunResult run();
+
+private:
+  bool fail(ExitCode code, std::string message) {
+    result.code = code;
+    result.message = std::move(message);
+    return false;
+  }
+  bool badInput(std::string message) { return fail(ExitCode::BadInput, std::move(message)); }
+
+  bool chooseOperator();
+  bool chooseTypes();
+  bool checkNames();
+  bool readParameters();
+  bool allocateOutputs();
+  bool bindCall();
+
+  const RunRequest &request;
+  RunResult result;
+  const ast::Operator *op = nullptr;
+  std::unique_ptr<Program> program;
+  std::optional<plan::OperatorPlan> contract;
+  std::vector<plan::ParameterValue> parameters;
+  std::vector<BoundView> tensors;
+  std::optional<plan::Binding> binding;
+};
+
+bool Runner::chooseOperator() {
+  std::string names;
+  for (const ast::Operator *candidate : request.spec->operators) {
+    names += (names.empty() ? "" : ", ") + candidate->name.text;
+    if (candidate->name.text == request.op)
+      op = candidate;
+  }
+  if (op)
+    return true;
+  if (!request.op.empty())
+    return badInput("unknown operator '" + request.op + "'; the spec defines: " + names);
+  if (request.spec->operators.empty())
+    return badInput("the spec defines no operator");
+  if (request.spec->operators.size() > 1)
+    return badInput("the spec defines several operators; choose one with --op: " + names);
+  op = request.spec->operators.front();
+  return true;
+}
+
+/// A type parameter is what `--set` says, else the type of the first bound tensor that has it.
+bool Runner::chooseTypes() {
+  TypeArguments types;
+  for (const ast::Generic &generic : op->generics) {
+    std::optional<ScalarType> type;
+    if (auto setting = request.settings.find(generic.name.text); setting != request.settings.end()) {
+      type = scalarTypeNamed(setting->second);
+      if (!type)
+        return badInput("'" + setting->second + "' is not a type, so '" + generic.name.text +
+                        "' cannot be set to it");
+    }
+    for (const ast::Tensor &tensor : op->tensors)
+      if (auto bound = request.tensors.find(tensor.name.text);
+          !type && tensor.type.name.text == generic.name.text && bound != request.tensors.end()) {
+        plan::DType dtype = tensor::dtype(bound->second.storage->type);
+        if (dtype == plan::DType::Other)
+          return badInput(fmt::format("declined: dtype: {} has type {}, which no operator takes",
+                                      tensor.name.text, tensor::name(bound->second.storage->type)));
+        type = scalarType(dtype);
+      }
+    if (!type)
+      return badInput("type parameter '" + generic.name.text +
+                      "' does not follow from a bound tensor; give it with --set " +
+                      generic.name.text + "=f16");
+    std::string admitted;
+    bool isAdmitted = false;
+    for (const ast::Name &choice : generic.types) {
+      isAdmitted |= choice.text == name(*type);
+      admitted += (admitted.empty() ? "" : ", ") + choice.text;
+    }
+    if (!isAdmitted)
+      return badInput(fmt::format("declined: dtype: {} is {}, the operator takes {}",
+                                  generic.name.text, name(*type), admitted));
+    types[generic.name.text] = *type;
+  }
+  Diagnostics diagnostics;
+  program = analyze(request.spec->modules, *op, types, diagnostics);
+  if (!program)
+    return badInput(diagnostics.renderText());
+  std::string error;
+  contract = contractOf(*program, error);
+  return contract.has_value() || badInput(error);
+}
+
+bool Runner::checkNames() {
+  for (const auto &[name, view] : request.tensors)
+    if (std::none_of(program->tensors.begin(), program->tensors.end(),
+                     [&](const Tensor &tensor) { return tensor.name == name; }))
+      return badInput("operator '" + program->name + "' has no tensor '" + name + "'");
+  for (const auto &[name, value] : request.settings) {
+    bool known = std::any_of(program->parameters.begin(), program->parameters.end(),
+                             [&](const Parameter &parameter) { return parameter.name == name; }) ||
+                 std::any_of(op->generics.begin(), op->generics.end(),
+                             [&](const ast::Generic &generic) { return generic.name.text == name; });
+    if (!known)
+      return badInput("operator '" + program->name + "' has no parameter '" + name + "'");
+  }
+  return true;
+}
+
+/// A number as `--set` takes it: rounded once to the parameter's type.
+std::optional<Bits> readNumber(ScalarType type, std::string text) {
+  bool negative = text.starts_with('-');
+  if (negative)
+    text.erase(0, 1);
+  if (isInteger(type)) {
+    int64_t value = 0;
+    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size())
+      return {};
+    Bits bits = scalar::convert(ScalarType::I64, type, static_cast<Bits>(value));
+    return negative ? scalar::neg(type, bits) : bits;
+  }
+  std::optional<Bits> bits;
+  if (text == "inf")
+    bits = scalar::infinity(type);
+  else if (text == "nan")
+    bits = scalar::canonicalNaN(type);
+  else if (bool isPlain = text.find_first_not_of("0123456789") == std::string::npos && !text.empty();
+           std::optional<scalar::Decimal> decimal =
+               scalar::parseDecimal(type, isPlain ? text + ".0" : text))
+    bits = decimal->bits;
+  if (bits && negative)
+    bits = scalar::neg(type, *bits);
+  return bits;
+}
+
+bool Runner::readParameters() {
+  for (const Parameter &parameter : program->parameters) {
+    plan::ParameterValue value;
+    value.dtype = *planType(parameter.type);
+    if (auto setting = request.settings.find(parameter.name); setting != request.settings.end()) {
+      std::optional<Bits> bits = readNumber(parameter.type, setting->second);
+      if (!bits)
+        return badInput(fmt::format("'{}' is not a number of type {}, which parameter '{}' takes",
+                                    setting->second, name(parameter.type), parameter.name));
+      value.given = true;
+      value.bits = *bits;
+    }
+    parameters.push_back(value);
+  }
+  return true;
+}
+
+plan::Tensor forPlan(const BoundView &view) {
+  return tensor::TensorView{view.storage, view.view}.forPlan();
+}
+
+/// Outputs that were not bound: the dims follow from the inputs, and the extents from the dims.
+bool Runner::allocateOutputs() {
+  plan::OperatorPlan inputs = *contract;
+  std::vector<plan::Tensor> passed;
+  std::vector<uint16_t> position(program->tensors.size());
+  inputs.tensors.clear();
+  tensors.resize(program->tensors.size());
+  bool missing = false;
+  for (size_t i = 0; i < program->tensors.size(); ++i) {
+    auto bound = request.tensors.find(program->tensors[i].name);
+    if (bound != request.tensors.end()) {
+      tensors[i] = bound->second;
+      position[i] = static_cast<uint16_t>(passed.size());
+      inputs.tensors.push_back(contract->tensors[i]);
+      inputs.tensors.back().mayAlias = -1;
+      inputs.tensors.back().isOutput = false;
+      passed.push_back(forPlan(bound->second));
+    } else if (!program->tensors[i].isOutput) {
+      return badInput("input '" + program->tensors[i].name + "' is not bound; give it with --bind '" +
+                      program->tensors[i].name + "=NAME'");
+    } else {
+      missing = true;
+    }
+  }
+  if (!missing)
+    return true;
+  for (plan::BindingStep &step : inputs.bindings)
+    if (step.kind == plan::BindingStep::Kind::FromExtent) {
+      if (!tensors[step.tensor].storage)
+        return badInput("the extents of output '" + program->tensors[step.tensor].name +
+                        "' do not follow from the inputs; bind it");
+      step.tensor = position[step.tensor];
+    }
+  auto bound = plan::bind(inputs, passed, parameters);
+  if (auto *decline = std::get_if<plan::Decline>(&bound))
+    return badInput(plan::describe(inputs, *decline));
+  for (size_t i = 0; i < program->tensors.size(); ++i) {
+    if (tensors[i].storage)
+      continue;
+    auto data = std::make_unique<tensor::TensorData>();
+    data->name = program->tensors[i].name;
+    data->type = *tensor::storageOf(*planType(program->tensors[i].type));
+    for (plan::ExprId extent : contract->tensors[i].extents) {
+      std::optional<int64_t> value =
+          plan::evaluateExpr(inputs, extent, std::get<plan::Binding>(bound));
+      if (!value)
+        return badInput("the extents of output '" + data->name + "' do not fit 64 bits");
+      data->shape.push_back(*value);
+    }
+    std::optional<int64_t> count = tensor::elementCount(data->shape);
+    std::optional<tensor::AlignedBuffer> buffer;
+    if (count && *count < INT64_MAX / 8)
+      buffer = tensor::AlignedBuffer::allocate(*count * tensor::bytes(data->type));
+    if (!buffer)
+      return fail(ExitCode::Lacking, "not enough memory for output '" + data->name + "'");
+    data->data = std::move(*buffer);
+    // An element that is not written shows.
+    std::memset(data->data.data(), 0xA5, data->data.size());
+    tensors[i] = {data.get(), tensor::wholeView(data->shape)};
+    result.owned.push_back(std::move(data));
+  }
+  return true;
+}
+
+bool Runner::bindCall() {
+  std::vector<plan::Tensor> passed;
+  for (const BoundView &view : tensors)
+    passed.push_back(forPlan(view));
+  auto bound = plan::bind(*contract, passed, parameters);
+  if (auto *decline = std::get_if<plan::Decline>(&bound))
+    return badInput(plan::describe(*contract, *decline));
+  binding = std::get<plan::Binding>(bound);
+  return true;
+}
+
+RunResult Runner::run() {
+  const NamedBackend *backend = std::find_if(
+      std::begin(backends), std::end(backends),
+      [&](const NamedBackend &candidate) { return candidate.name == request.backend; });
+  if (backend == std::end(backends)) {
+    badInput("unknown backend '" + request.backend + "'");
+    return std::move(result);
+  }
+  if (!chooseOperator() || !chooseTypes() || !checkNames() || !readParameters() ||
+      !allocateOutputs() || !bindCall())
+    return std::move(result);
+  backend->run({*program, *contract, *binding, tensors, parameters, request}, result);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (program->tensors[i].isOutput)
+      result.outputs[program->tensors[i].name] = tensors[i];
+  return std::move(result);
+}
+
+} // namespace
+
+RunResult runOperator(const RunRequest &request) { return Runner(request).run(); }
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+/// Whether \p a and \p b are one shape once the leading axes of the longer one are multiplied.
+static bool collapseAlike(std::vector<int64_t> a, std::vector<int64_t> b) {
+  auto shorten = [](std::vector<int64_t> &shape, size_t rank) {
+    while (shape.size() > std::max<size_t>(rank, 1)) {
+      shape[1] *= shape[0];
+      shape.erase(shape.begin());
+    }
+  };
+  shorten(a, b.size());
+  shorten(b, a.size());
+  if (a.size() != b.size()) // one has rank 0
+    return tensor::elementCount(a) == tensor::elementCount(b);
+  return a == b;
+}
+
+Comparison compareBits(const BoundView &actual, const BoundView &expected) {
+  Comparison result;
+  result.sameShape = actual.storage->type == expected.storage->type &&
+                     collapseAlike(actual.view.extents, expected.view.extents);
+  if (!result.sameShape)
+    return result;
+  std::vector<std::byte> a = tensor::TensorView{actual.storage, actual.view}.packed();
+  std::vector<std::byte> b = tensor::TensorView{expected.storage, expected.view}.packed();
+  ScalarType type = scalarType(tensor::dtype(actual.storage->type));
+  unsigned width = tensor::bytes(actual.storage->type);
+  result.elements = static_cast<int64_t>(a.size() / width);
+  for (int64_t element = 0; element < result.elements; ++element) {
+    Bits got = 0, wanted = 0;
+    std::memcpy(&got, a.data() + element * width, width);
+    std::memcpy(&wanted, b.data() + element * width, width);
+    if (got == scalar::canonical(type, wanted))
+      continue;
+    if (result.different++ == 0) {
+      std::vector<int64_t> place(actual.view.extents.size());
+      int64_t rest = element;
+      for (size_t axis = place.size(); axis-- > 0;) {
+        place[axis] = rest % actual.view.extents[axis];
+        rest /= actual.view.extents[axis];
+      }
+      result.first = fmt::format("first at [{}]: got {} (0x{:0{}X}), expected {} (0x{:0{}X})",
+                                 fmt::join(place, ", "), scalar::format(type, got), got, width * 2,
+                                 scalar::format(type, wanted), wanted, width * 2);
+    }
+  }
+  return result;
+}
+
+} // namespace h3

@@ -1,0 +1,68 @@
+//===-- codegen/driver/Run.h - One call of an operator -------- -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What `h3gen run` and the golden tests do: bind named tensors to an operator through its launch
+// plan, run it on a backend, and compare bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_CODEGEN_DRIVER_RUN_H
+#define H3_CODEGEN_DRIVER_RUN_H
+
+#include "codegen/driver/Driver.h"
+#include "codegen/driver/Specs.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/tensor/Slice.h"
+#include "runtime/tensor/TensorData.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace h3 {
+
+/// A bound tensor: a view into a buffer that the caller keeps. An output is written in place.
+struct BoundView {
+  tensor::TensorData *storage = nullptr;
+  tensor::StridedView view;
+};
+
+struct RunRequest {
+  const LoadedSpec *spec = nullptr;
+  std::string op; ///< may be empty if the spec has one operator
+  std::map<std::string, BoundView> tensors;
+  std::map<std::string, std::string> settings; ///< parameters and type parameters, as text
+  std::string backend = "reference";
+  std::string ptxas;         ///< cuda: the ptxas to use
+  std::string variant;       ///< cuda: the only variant that may serve; empty: the first that can
+  unsigned repetitions = 0;  ///< cuda: time this many launches more
+};
+
+struct RunResult {
+  ExitCode code = ExitCode::Good;
+  std::string message; ///< why not Good: one line, or rendered diagnostics
+  std::string report;  ///< what ran: the variant, the device
+  /// By tensor. An output that was not bound got a buffer of its own, contiguous in the operator's
+  /// shape, in `owned`.
+  std::map<std::string, BoundView> outputs;
+  std::vector<std::unique_ptr<tensor::TensorData>> owned;
+};
+
+RunResult runOperator(const RunRequest &request);
+
+/// How two tensors of one type differ. A NaN in \p expected counts as the canonical one; one in
+/// \p actual does not.
+struct Comparison {
+  bool sameShape = true;
+  int64_t elements = 0, different = 0;
+  std::string first; ///< place, values and bits of the first difference
+};
+
+/// Compares bits. Shapes are the same when leading axes collapse to the same extents.
+Comparison compareBits(const BoundView &actual, const BoundView &expected);
+
+} // namespace h3
+
+#endif // H3_CODEGEN_DRIVER_RUN_H

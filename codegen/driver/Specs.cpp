@@ -1,0 +1,66 @@
+//===-- codegen/driver/Specs.cpp - Specs on the command line --------------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "codegen/driver/Specs.h"
+
+#include "h3_specs.h"
+
+#include <fmt/core.h>
+
+namespace h3 {
+
+static std::span<const EmbeddedSpec> library() {
+  static const std::vector<EmbeddedSpec> specs = [] {
+    std::vector<EmbeddedSpec> list;
+    for (const EmbeddedText &file : embeddedSpecs())
+      list.push_back({file.path, file.text});
+    return list;
+  }();
+  return specs;
+}
+
+static bool checkLoaded(LoadedSpec &spec, Diagnostics &diagnostics) {
+  if (!spec.modules.complete() || !checkModules(spec.modules, diagnostics))
+    return false;
+  spec.operators = operators(spec.modules);
+  return true;
+}
+
+bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath,
+              LoadedSpec &spec, Diagnostics &diagnostics) {
+  spec.modules = loadModules(path, SpecSearch{searchPath, library()}, diagnostics);
+  return checkLoaded(spec, diagnostics);
+}
+
+bool loadSpecText(const std::string &text, const std::vector<std::string> &searchPath,
+                  LoadedSpec &spec, Diagnostics &diagnostics) {
+  spec.modules =
+      loadModulesOfText("<command line>", text, SpecSearch{searchPath, library()}, diagnostics);
+  return checkLoaded(spec, diagnostics);
+}
+
+std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &diagnostics) {
+  std::vector<OperatorInstances> result;
+  for (const ast::Operator *op : spec.operators) {
+    OperatorInstances entry{op, {}};
+    for (const TypeArguments &types : typeChoices(*op)) {
+      std::unique_ptr<Program> program = analyze(spec.modules, *op, types, diagnostics);
+      if (!program)
+        break; // the other types would repeat the same errors
+      entry.programs.push_back(std::move(program));
+    }
+    result.push_back(std::move(entry));
+  }
+  if (!diagnostics.empty())
+    return {};
+  return result;
+}
+
+void printDiagnostics(const Diagnostics &diagnostics, bool json) {
+  if (!diagnostics.empty())
+    fmt::print(stderr, "{}", json ? diagnostics.renderJson() + "\n" : diagnostics.renderText());
+}
+
+} // namespace h3

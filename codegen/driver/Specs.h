@@ -1,0 +1,47 @@
+//===-- codegen/driver/Specs.h - Specs on the command line ---- -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_CODEGEN_DRIVER_SPECS_H
+#define H3_CODEGEN_DRIVER_SPECS_H
+
+#include "dsl/program/Analysis.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace h3 {
+
+/// A spec with its modules, loaded and checked.
+struct LoadedSpec {
+  ModuleSet modules;
+  std::vector<const ast::Operator *> operators;
+};
+
+/// Loads \p path with `use` searched beside it, in \p searchPath, then in the specs that are part of
+/// the program. False after an error, which is in \p diagnostics; \p spec keeps what they point to.
+bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath,
+              LoadedSpec &spec, Diagnostics &diagnostics);
+
+/// The same for a spec whose text is given.
+bool loadSpecText(const std::string &text, const std::vector<std::string> &searchPath,
+                  LoadedSpec &spec, Diagnostics &diagnostics);
+
+/// One operator with every choice of its types.
+struct OperatorInstances {
+  const ast::Operator *op = nullptr;
+  std::vector<std::unique_ptr<Program>> programs;
+};
+
+/// All operators of a spec for all their types. Empty after an error.
+std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &diagnostics);
+
+/// Prints the errors to standard error, as text or as JSON.
+void printDiagnostics(const Diagnostics &diagnostics, bool json);
+
+} // namespace h3
+
+#endif // H3_CODEGEN_DRIVER_SPECS_H

@@ -1,0 +1,185 @@
+//===-- codegen/transforms/LowerScalars.cpp - Scalar operations to arith and llvm ---===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// What every backend shares. Each pattern replaces one operation by operations with the same bits:
+//
+//  * rounding to nearest even is what arith and llvm operations do without flags;
+//  * `max` and `min` with a NaN that wins are IEEE 754-2019 maximum and minimum, those with a NaN
+//    that loses are maximumNumber and minimumNumber; all of them order -0 below +0;
+//  * between f16 and bf16 a value goes through f32, which holds both exactly, and is rounded once;
+//  * a NaN becomes the canonical one by an integer select, which no float rewrite sees through.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/dialect/H3.h"
+#include "codegen/transforms/CanonicalNaN.h"
+#include "codegen/transforms/Passes.h"
+
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/IR/PatternMatch.h>
+#include <mlir/Transforms/GreedyPatternRewriteDriver.h>
+#include <mlir/Transforms/WalkPatternRewriteDriver.h>
+
+using namespace mlir;
+
+namespace h3 {
+
+Value canonicalBits(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<FloatType>(value.getType());
+  unsigned width = type.getWidth();
+  auto integer = builder.getIntegerType(width);
+  APInt magnitudeMask = APInt::getSignedMaxValue(width);
+  APInt infinity = APFloat::getInf(type.getFloatSemantics()).bitcastToAPInt();
+  auto constant = [&](const APInt &bits) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(integer, bits));
+  };
+  Value bits = arith::BitcastOp::create(builder, loc, integer, value);
+  Value magnitude = arith::AndIOp::create(builder, loc, bits, constant(magnitudeMask));
+  Value isNaN = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, magnitude,
+                                      constant(infinity));
+  return arith::SelectOp::create(builder, loc, isNaN, constant(magnitudeMask), bits);
+}
+
+namespace {
+
+template <typename From, typename To> struct Rounded : OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+  LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
+    if (op.getRounding() != ir::Rounding::NearestEven)
+      return failure();
+    rewriter.replaceOpWithNewOp<To>(op, op.getType(), op->getOperands());
+    return success();
+  }
+};
+
+template <typename From, typename To> struct Plain : OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+  LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<To>(op, op.getType(), op->getOperands());
+    return success();
+  }
+};
+
+/// A count outside the width would be poison in LLVM.
+template <typename From> struct Shift : OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+  LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
+    constexpr bool isLeft = std::is_same_v<From, ir::ShlOp>;
+    Location loc = op.getLoc();
+    auto type = cast<IntegerType>(op.getType());
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, value));
+    };
+    Value inside = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, op.getRhs(),
+                                         constant(type.getWidth()));
+    Value last = constant(type.getWidth() - 1);
+    Value count = arith::SelectOp::create(rewriter, loc, inside, op.getRhs(), last);
+    if constexpr (isLeft) {
+      Value shifted = arith::ShLIOp::create(rewriter, loc, op.getLhs(), count);
+      rewriter.replaceOpWithNewOp<arith::SelectOp>(op, inside, shifted, constant(0));
+    } else {
+      // Shifted by all but one bit, what is left is the sign.
+      rewriter.replaceOpWithNewOp<arith::ShRSIOp>(op, op.getLhs(), count);
+    }
+    return success();
+  }
+};
+
+struct Convert : OpRewritePattern<ir::ConvertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ConvertOp op, PatternRewriter &rewriter) const override {
+    Value value = op.getOperand();
+    mlir::Type from = value.getType(), to = op.getType();
+    bool narrow = isa<Float8E4M3FNType, Float8E5M2Type>(from) ||
+                  isa<Float8E4M3FNType, Float8E5M2Type>(to);
+    if (narrow || op.getRounding() != ir::Rounding::NearestEven)
+      return failure();
+    Location loc = op.getLoc();
+    if (isa<IntegerType>(from)) {
+      if (isa<FloatType>(to))
+        rewriter.replaceOpWithNewOp<arith::SIToFPOp>(op, to, value);
+      else if (to.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth())
+        rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, to, value);
+      else
+        rewriter.replaceOpWithNewOp<arith::ExtSIOp>(op, to, value);
+      return success();
+    }
+    unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+    if (fromWidth == toWidth) {
+      value = arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(), value);
+      fromWidth = 32;
+    }
+    if (fromWidth < toWidth)
+      rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, to, value);
+    else
+      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, to, value);
+    return success();
+  }
+};
+
+struct FromBits : OpRewritePattern<ir::FromBitsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::FromBitsOp op, PatternRewriter &rewriter) const override {
+    Value pattern = op.getOperand();
+    auto integer = rewriter.getIntegerType(op.getType().getIntOrFloatBitWidth());
+    if (pattern.getType() != integer)
+      pattern = arith::TruncIOp::create(rewriter, op.getLoc(), integer, pattern);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), pattern);
+    return success();
+  }
+};
+
+struct ToBits : OpRewritePattern<ir::ToBitsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ToBitsOp op, PatternRewriter &rewriter) const override {
+    Value bits = canonicalBits(rewriter, op.getLoc(), op.getOperand());
+    if (bits.getType() != op.getType())
+      bits = arith::ExtUIOp::create(rewriter, op.getLoc(), op.getType(), bits);
+    rewriter.replaceOp(op, bits);
+    return success();
+  }
+};
+
+struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerScalars)
+  StringRef getArgument() const override { return "h3-lower-scalars"; }
+  StringRef getDescription() const override {
+    return "Lowers scalar operations to arith and llvm, one operation for one";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<Rounded<ir::AddOp, arith::AddFOp>, Rounded<ir::SubOp, arith::SubFOp>,
+                 Rounded<ir::MulOp, arith::MulFOp>, Rounded<ir::DivOp, arith::DivFOp>,
+                 Rounded<ir::FmaOp, LLVM::FMAOp>, Rounded<ir::SqrtOp, LLVM::SqrtOp>,
+                 Plain<ir::NegOp, arith::NegFOp>, Plain<ir::AbsOp, LLVM::FAbsOp>,
+                 Plain<ir::CopysignOp, LLVM::CopySignOp>, Plain<ir::MaxOp, arith::MaximumFOp>,
+                 Plain<ir::MinOp, arith::MinimumFOp>, Shift<ir::ShlOp>, Shift<ir::ShrOp>, Convert,
+                 FromBits, ToBits>(&getContext());
+    patterns.add<NumberExtremum<ir::MaxNumOp>, NumberExtremum<ir::MinNumOp>>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+
+  /// llvm.maximumnum and llvm.minimumnum, which have no operation of their own in the llvm dialect.
+  template <typename Op> struct NumberExtremum : OpRewritePattern<Op> {
+    using OpRewritePattern<Op>::OpRewritePattern;
+    LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+      StringRef name =
+          std::is_same_v<Op, ir::MaxNumOp> ? "llvm.maximumnum" : "llvm.minimumnum";
+      rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+          op, op.getType(), rewriter.getStringAttr(name), op->getOperands());
+      return success();
+    }
+  };
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerScalarsPass() { return std::make_unique<LowerScalars>(); }
+
+} // namespace h3

@@ -1,0 +1,31 @@
+//===-- codegen/transforms/Passes.h - Passes that backends share -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_CODEGEN_TRANSFORMS_PASSES_H
+#define H3_CODEGEN_TRANSFORMS_PASSES_H
+
+#include <mlir/Pass/Pass.h>
+
+#include <memory>
+
+namespace h3 {
+
+/// `h3-inline-rows`: every `h3.at` of an `h3.row` becomes the row's body at those indices, so that an
+/// element is computed where it is used.
+std::unique_ptr<mlir::Pass> createInlineRowsPass();
+
+/// `h3-lower-scalars`: scalar operations of the dialect become `arith` and `llvm` operations without
+/// fast-math flags. Directed roundings and named approximations stay: they are the backend's.
+std::unique_ptr<mlir::Pass> createLowerScalarsPass();
+
+/// `h3-verify-no-fastmath`: fails on any operation that carries a fast-math flag.
+std::unique_ptr<mlir::Pass> createVerifyNoFastMathPass();
+
+/// Registers the passes above by name.
+void registerTransforms();
+
+} // namespace h3
+
+#endif // H3_CODEGEN_TRANSFORMS_PASSES_H
