@@ -23,6 +23,7 @@
 #include <mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/LLVMIR/NVVMDialect.h>
+#include <mlir/IR/Verifier.h>
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h>
@@ -98,13 +99,13 @@ bool Compilation::runPasses(Operation *op, llvm::function_ref<void(PassManager &
     return success();
   });
   PassManager passes(&context, op->getName().getStringRef());
-  passes.enableVerifier(true);
+  passes.enableVerifier(false); // once, behind the last pass: between passes it costs a third
   add(passes);
   if (options.printAfterPasses)
     passes.enableIRPrinting([](Pass *, Operation *) { return false; },
                             [](Pass *, Operation *) { return true; }, true, true, false,
                             llvm::errs());
-  if (succeeded(passes.run(op)))
+  if (succeeded(passes.run(op)) && succeeded(verify(op)))
     return true;
   error = "internal error in code generation: " + messages;
   return false;
@@ -132,6 +133,7 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
     passes.addPass(createInlineRowsPass());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
+    passes.addPass(createHoistLoadsPass());
   });
   if (!prepared)
     return false;
@@ -170,7 +172,6 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
   bool lowered = runPasses(kernels, [](PassManager &passes) {
     passes.addPass(createLowerScalarsPass());
     passes.addPass(h3::createLowerScalarsPass());
-    passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     passes.addPass(createVerifyNoFastMathPass());
     passes.addPass(createSCFToControlFlowPass());

@@ -46,9 +46,8 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// Compiles the type instances \p programs of one operator for \p target. The PTX is checked (see
 /// PtxCheck.h) before it is returned. Empty with \p error set.
-std::optional<Image> compile(mlir::MLIRContext &context,
-                             std::span<const Program *const> programs, const Target &target,
-                             const Options &options, std::string &error);
+std::optional<Image> compile(mlir::MLIRContext &context, std::span<const Program *const> programs,
+                             const Target &target, const Options &options, std::string &error);
 
 } // namespace h3::nvptx
 

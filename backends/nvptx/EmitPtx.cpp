@@ -16,6 +16,10 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <mutex>
 
@@ -51,19 +55,16 @@ static std::unique_ptr<TargetMachine> makeTargetMachine(const h3::Target &target
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
   std::string features = "+ptx" + std::to_string(target.ptxVersion);
-  return std::unique_ptr<TargetMachine>(backend->createTargetMachine(
-      triple, std::string(target.name), features, options, Reloc::Static, std::nullopt,
-      CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(
+      backend->createTargetMachine(triple, std::string(target.name), features, options,
+                                   Reloc::Static, std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
 void optimize(Module &module, const h3::Target &target) {
   std::unique_ptr<TargetMachine> machine = makeTargetMachine(target);
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  PassBuilder builder(machine.get(), tuning);
+  PassBuilder builder(machine.get());
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
@@ -73,7 +74,15 @@ void optimize(Module &module, const h3::Target &target) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
+  FunctionPassManager passes;
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(InstCombinePass());
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(DCEPass());
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, functions);
 }
 
 std::optional<std::string> emitPtx(Module &module, const h3::Target &target, std::string &error) {

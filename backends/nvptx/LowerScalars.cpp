@@ -20,10 +20,18 @@ struct Approx : OpRewritePattern<ir::ApproxOp> {
   LogicalResult matchAndRewrite(ir::ApproxOp op, PatternRewriter &rewriter) const override {
     StringRef intrinsic;
     switch (op.getFunction()) {
-    case ir::Approximation::RsqrtApprox: intrinsic = "llvm.nvvm.rsqrt.approx.f"; break;
-    case ir::Approximation::Ex2ApproxFtz: intrinsic = "llvm.nvvm.ex2.approx.ftz.f32"; break;
-    case ir::Approximation::RcpApproxFtz: intrinsic = "llvm.nvvm.rcp.approx.ftz.f"; break;
-    case ir::Approximation::SqrtApprox: intrinsic = "llvm.nvvm.sqrt.approx.f"; break;
+    case ir::Approximation::RsqrtApprox:
+      intrinsic = "llvm.nvvm.rsqrt.approx.f";
+      break;
+    case ir::Approximation::Ex2ApproxFtz:
+      intrinsic = "llvm.nvvm.ex2.approx.ftz.f32";
+      break;
+    case ir::Approximation::RcpApproxFtz:
+      intrinsic = "llvm.nvvm.rcp.approx.ftz.f";
+      break;
+    case ir::Approximation::SqrtApprox:
+      intrinsic = "llvm.nvvm.sqrt.approx.f";
+      break;
     }
     rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
         op, op.getType(), rewriter.getStringAttr(intrinsic), op->getOperands());
@@ -41,8 +49,8 @@ template <typename Op> struct Directed : OpRewritePattern<Op> {
     std::string intrinsic = "llvm.nvvm." + name.str() + "." +
                             ir::stringifyRounding(op.getRounding()).str() +
                             (type.isF32() ? ".f" : ".d");
-    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
-        op, type, rewriter.getStringAttr(intrinsic), op->getOperands());
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(op, type, rewriter.getStringAttr(intrinsic),
+                                                       op->getOperands());
     return success();
   }
   StringRef name;

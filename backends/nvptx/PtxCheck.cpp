@@ -12,8 +12,8 @@
 namespace h3::nvptx {
 namespace {
 
-/// The opcode of a line of PTX with its modifiers ("mul.rn.f32"), without label and predicate; empty
-/// for directives, labels, comments and braces.
+/// The opcode of a line of PTX with its modifiers ("mul.rn.f32"), without label and predicate;
+/// empty for directives, labels, comments and braces.
 std::string_view opcodeOf(std::string_view line) {
   auto trim = [&] {
     size_t start = line.find_first_not_of(" \t{");
@@ -51,7 +51,7 @@ bool has(const std::vector<std::string_view> &parts, const std::array<std::strin
   });
 }
 
-constexpr std::array<std::string_view, 7> floatTypes = {"f16",    "f16x2", "bf16", "bf16x2",
+constexpr std::array<std::string_view, 7> floatTypes = {"f16", "f16x2", "bf16", "bf16x2",
                                                         "f32", "f32x2", "f64"};
 constexpr std::array<std::string_view, 4> roundings = {"rn", "rz", "rm", "rp"};
 constexpr std::array<std::string_view, 8> rounded = {"add", "sub", "mul", "fma",

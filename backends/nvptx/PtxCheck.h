@@ -24,7 +24,8 @@ struct PtxRules {
 /// subtract, multiply, fma, divide, reciprocal and square root has a rounding modifier (without one
 /// the assembler may fuse it); no packed f32x2 arithmetic (the assembler fuses it whatever the
 /// modifiers say); no approximation and no flush to zero but those of \p rules; no more fused
-/// multiply-adds than \p rules admit. Returns an empty string, or the first violation with its line.
+/// multiply-adds than \p rules admit. Returns an empty string, or the first violation with its
+/// line.
 std::string checkPtx(std::string_view ptx, const PtxRules &rules);
 
 } // namespace h3::nvptx

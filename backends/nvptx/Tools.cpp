@@ -131,7 +131,8 @@ static std::map<std::string, KernelUsage> parseUsage(StringRef log) {
     unsigned value = 0;
     StringRef head = line.split(what).first.rtrim();
     if (line.contains(what))
-      head.take_back(head.size() - (head.find_last_not_of("0123456789") + 1)).getAsInteger(10, value);
+      head.take_back(head.size() - (head.find_last_not_of("0123456789") + 1))
+          .getAsInteger(10, value);
     return value;
   };
   for (StringRef line : split(log, '\n')) {

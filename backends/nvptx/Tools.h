@@ -24,8 +24,8 @@ struct Tool {
 };
 
 /// Looks for \p name ("ptxas", "nvdisasm"): \p option if not empty, then the environment variable
-/// \p variable, then the project's virtual environment, then PATH. A path that was named and does not
-/// run is an error, not a reason to look further. Empty with \p error set.
+/// \p variable, then the project's virtual environment, then PATH. A path that was named and does
+/// not run is an error, not a reason to look further. Empty with \p error set.
 std::optional<Tool> findTool(const std::string &name, const std::string &option,
                              const char *variable, std::string &error);
 

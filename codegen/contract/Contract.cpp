@@ -31,8 +31,10 @@ ScalarType scalarType(plan::DType type) {
 
 plan::ExprId planExpr(const Size &size, plan::ExprBuilder &builder) {
   switch (size.kind) {
-  case Size::Kind::Constant: return builder.constant(size.value);
-  case Size::Kind::Dim: return builder.dim(size.dim);
+  case Size::Kind::Constant:
+    return builder.constant(size.value);
+  case Size::Kind::Dim:
+    return builder.dim(size.dim);
   case Size::Kind::Add:
     return builder.add(planExpr(*size.lhs, builder), planExpr(*size.rhs, builder));
   case Size::Kind::Sub:
@@ -76,23 +78,40 @@ static plan::ExprId planExpr(const Expr &expr, plan::ExprBuilder &builder) {
   }
   auto [a, b] = operands;
   switch (expr.op) {
-  case Builtin::Add: return builder.add(a, b);
-  case Builtin::Sub: return builder.sub(a, b);
-  case Builtin::Mul: return builder.mul(a, b);
-  case Builtin::FloorDiv: return builder.floorDiv(a, b);
-  case Builtin::FloorMod: return builder.floorMod(a, b);
-  case Builtin::Max: return builder.max(a, b);
-  case Builtin::Min: return builder.min(a, b);
-  case Builtin::Less: return builder.lt(a, b);
-  case Builtin::LessEqual: return builder.le(a, b);
-  case Builtin::Greater: return builder.gt(a, b);
-  case Builtin::GreaterEqual: return builder.ge(a, b);
-  case Builtin::Equal: return builder.eq(a, b);
-  case Builtin::NotEqual: return builder.ne(a, b);
-  case Builtin::And: return builder.logicalAnd(a, b);
-  case Builtin::Or: return builder.logicalOr(a, b);
-  case Builtin::Not: return builder.logicalNot(a);
-  default: return plan::kNoExpr;
+  case Builtin::Add:
+    return builder.add(a, b);
+  case Builtin::Sub:
+    return builder.sub(a, b);
+  case Builtin::Mul:
+    return builder.mul(a, b);
+  case Builtin::FloorDiv:
+    return builder.floorDiv(a, b);
+  case Builtin::FloorMod:
+    return builder.floorMod(a, b);
+  case Builtin::Max:
+    return builder.max(a, b);
+  case Builtin::Min:
+    return builder.min(a, b);
+  case Builtin::Less:
+    return builder.lt(a, b);
+  case Builtin::LessEqual:
+    return builder.le(a, b);
+  case Builtin::Greater:
+    return builder.gt(a, b);
+  case Builtin::GreaterEqual:
+    return builder.ge(a, b);
+  case Builtin::Equal:
+    return builder.eq(a, b);
+  case Builtin::NotEqual:
+    return builder.ne(a, b);
+  case Builtin::And:
+    return builder.logicalAnd(a, b);
+  case Builtin::Or:
+    return builder.logicalOr(a, b);
+  case Builtin::Not:
+    return builder.logicalNot(a);
+  default:
+    return plan::kNoExpr;
   }
 }
 
@@ -107,7 +126,8 @@ std::optional<plan::OperatorPlan> contractOf(const Program &program, std::string
     result.dims.push_back({dim.name, dim.fixed});
   for (unsigned dim : program.bindingOrder) {
     const Dim::Binding &binding = *program.dims[dim].binding;
-    bool undivided = !binding.divisor || (binding.divisor->isConstant() && binding.divisor->value == 1);
+    bool undivided =
+        !binding.divisor || (binding.divisor->isConstant() && binding.divisor->value == 1);
     result.bindings.push_back({plan::BindingStep::Kind::FromExtent, static_cast<uint16_t>(dim),
                                static_cast<uint16_t>(binding.tensor),
                                static_cast<uint16_t>(binding.axis),
@@ -148,8 +168,9 @@ std::optional<plan::OperatorPlan> contractOf(const Program &program, std::string
   for (const Requirement &requirement : program.requirements) {
     plan::ExprId condition = planExpr(*requirement.condition, builder);
     if (condition == plan::kNoExpr) {
-      error = "'require " + requirement.text +
-              "' is not a condition on sizes and integer parameters, which is all a contract can hold";
+      error =
+          "'require " + requirement.text +
+          "' is not a condition on sizes and integer parameters, which is all a contract can hold";
       return {};
     }
     result.requirements.push_back({condition, requirement.text});

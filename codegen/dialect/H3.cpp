@@ -67,12 +67,12 @@ Attribute OrderAttr::parse(AsmParser &parser, Type) {
       return failure();
     if (succeeded(parser.parseOptionalColon()) && parser.parseInteger(radix))
       return failure();
-    digits.push_back({name == "_" ? StringAttr() : StringAttr::get(parser.getContext(), name), radix});
+    digits.push_back(
+        {name == "_" ? StringAttr() : StringAttr::get(parser.getContext(), name), radix});
     return success();
   };
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseDigit))
+  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseDigit))
     return {};
   while (succeeded(parser.parseOptionalKeyword("then"))) {
     StringRef kind, digit;
@@ -123,9 +123,8 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 ParseResult OperatorOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(arguments, results);
-  };
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(arguments, results); };
   return function_interface_impl::parseFunctionOp(
       parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
       getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
@@ -147,8 +146,7 @@ static ParseResult parseIndexSpace(OpAsmParser &parser, OperationState &result,
   Type index = parser.getBuilder().getIndexType();
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseArgumentList(indices, OpAsmParser::Delimiter::Paren) ||
-      parser.parseKeyword("in") ||
-      parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren))
+      parser.parseKeyword("in") || parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren))
     return failure();
   if (indices.size() != extents.size())
     return parser.emitError(loc, "expected as many extents as indices");

@@ -91,6 +91,7 @@ h3.operator @convert(%x: f32) {
 
 // -----
 
+// expected-note@+1 {{prior use here}}
 h3.operator @mixed(%x: f32, %y: f16) {
   // expected-error@+1 {{expects different type than prior uses}}
   %0 = h3.add %x, %y : f32

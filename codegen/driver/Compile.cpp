@@ -30,8 +30,8 @@ struct CompileOptions {
 };
 
 /// What `--emit` names, and the ending of its files.
-const std::map<std::string, std::string> stages = {{"h3", ".h3.mlir"}, {"mlir", ".mlir"},
-                                                   {"llvm", ".ll"},    {"ptx", ".ptx"},
+const std::map<std::string, std::string> stages = {{"h3", ".h3.mlir"},  {"mlir", ".mlir"},
+                                                   {"llvm", ".ll"},     {"ptx", ".ptx"},
                                                    {"cubin", ".cubin"}, {"sass", ".sass"}};
 
 class CompileCommand {
@@ -43,7 +43,8 @@ private:
   bool chooseTargets();
   bool loadSpecs();
   bool needsAssembler() const {
-    return !options.ptxOnly && (options.emit.empty() || options.emit == "cubin" || options.emit == "sass");
+    return !options.ptxOnly &&
+           (options.emit.empty() || options.emit == "cubin" || options.emit == "sass");
   }
   bool findTools();
   void compileImage(const OperatorInstances &entry, const std::string &path, const Target &target);
@@ -127,8 +128,7 @@ bool CompileCommand::findTools() {
     ptxas = nvptx::findTool("ptxas", options.ptxas, "H3GEN_PTXAS", error);
     if (!ptxas) {
       bool named = !options.ptxas.empty() || std::getenv("H3GEN_PTXAS");
-      lack((named ? "" : "no cubin: ") + error +
-           (options.emit.empty() ? "; PTX is written" : ""));
+      lack((named ? "" : "no cubin: ") + error + (options.emit.empty() ? "; PTX is written" : ""));
       if (!options.emit.empty())
         return false;
     }

@@ -18,10 +18,14 @@ namespace h3 {
 ExitCode worse(ExitCode a, ExitCode b) {
   auto rank = [](ExitCode code) {
     switch (code) {
-    case ExitCode::Good: return 0;
-    case ExitCode::Lacking: return 1;
-    case ExitCode::Different: return 2;
-    case ExitCode::BadInput: return 3;
+    case ExitCode::Good:
+      return 0;
+    case ExitCode::Lacking:
+      return 1;
+    case ExitCode::Different:
+      return 2;
+    case ExitCode::BadInput:
+      return 3;
     }
     return 0;
   };
@@ -44,10 +48,9 @@ void printError(const std::string &message) { fmt::print(stderr, "h3gen: error: 
 bool writeFile(const std::string &path, std::string_view contents) {
   llvm::SmallString<128> temporary;
   int descriptor;
-  std::error_code code =
-      llvm::sys::fs::createUniqueFile(path + ".%%%%%%.tmp", descriptor, temporary,
-                                      llvm::sys::fs::OF_None, llvm::sys::fs::all_read |
-                                                                  llvm::sys::fs::owner_write);
+  std::error_code code = llvm::sys::fs::createUniqueFile(
+      path + ".%%%%%%.tmp", descriptor, temporary, llvm::sys::fs::OF_None,
+      llvm::sys::fs::all_read | llvm::sys::fs::owner_write);
   if (!code) {
     llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
     stream << llvm::StringRef(contents.data(), contents.size());

@@ -78,7 +78,8 @@ bool Runner::chooseTypes() {
   TypeArguments types;
   for (const ast::Generic &generic : op->generics) {
     std::optional<ScalarType> type;
-    if (auto setting = request.settings.find(generic.name.text); setting != request.settings.end()) {
+    if (auto setting = request.settings.find(generic.name.text);
+        setting != request.settings.end()) {
       type = scalarTypeNamed(setting->second);
       if (!type)
         return badInput("'" + setting->second + "' is not a type, so '" + generic.name.text +
@@ -123,10 +124,11 @@ bool Runner::checkNames() {
                      [&](const Tensor &tensor) { return tensor.name == name; }))
       return badInput("operator '" + program->name + "' has no tensor '" + name + "'");
   for (const auto &[name, value] : request.settings) {
-    bool known = std::any_of(program->parameters.begin(), program->parameters.end(),
-                             [&](const Parameter &parameter) { return parameter.name == name; }) ||
-                 std::any_of(op->generics.begin(), op->generics.end(),
-                             [&](const ast::Generic &generic) { return generic.name.text == name; });
+    bool known =
+        std::any_of(program->parameters.begin(), program->parameters.end(),
+                    [&](const Parameter &parameter) { return parameter.name == name; }) ||
+        std::any_of(op->generics.begin(), op->generics.end(),
+                    [&](const ast::Generic &generic) { return generic.name.text == name; });
     if (!known)
       return badInput("operator '" + program->name + "' has no parameter '" + name + "'");
   }
@@ -151,7 +153,8 @@ std::optional<Bits> readNumber(ScalarType type, std::string text) {
     bits = scalar::infinity(type);
   else if (text == "nan")
     bits = scalar::canonicalNaN(type);
-  else if (bool isPlain = text.find_first_not_of("0123456789") == std::string::npos && !text.empty();
+  else if (bool isPlain =
+               text.find_first_not_of("0123456789") == std::string::npos && !text.empty();
            std::optional<scalar::Decimal> decimal =
                scalar::parseDecimal(type, isPlain ? text + ".0" : text))
     bits = decimal->bits;
@@ -199,8 +202,9 @@ bool Runner::allocateOutputs() {
       inputs.tensors.back().isOutput = false;
       passed.push_back(forPlan(bound->second));
     } else if (!program->tensors[i].isOutput) {
-      return badInput("input '" + program->tensors[i].name + "' is not bound; give it with --bind '" +
-                      program->tensors[i].name + "=NAME'");
+      return badInput("input '" + program->tensors[i].name +
+                      "' is not bound; give it with --bind '" + program->tensors[i].name +
+                      "=NAME'");
     } else {
       missing = true;
     }
@@ -257,9 +261,10 @@ bool Runner::bindCall() {
 }
 
 RunResult Runner::run() {
-  const NamedBackend *backend = std::find_if(
-      std::begin(backends), std::end(backends),
-      [&](const NamedBackend &candidate) { return candidate.name == request.backend; });
+  const NamedBackend *backend =
+      std::find_if(std::begin(backends), std::end(backends), [&](const NamedBackend &candidate) {
+        return candidate.name == request.backend;
+      });
   if (backend == std::end(backends)) {
     badInput("unknown backend '" + request.backend + "'");
     return std::move(result);

@@ -35,15 +35,16 @@ struct RunRequest {
   std::map<std::string, BoundView> tensors;
   std::map<std::string, std::string> settings; ///< parameters and type parameters, as text
   std::string backend = "reference";
-  std::string ptxas;         ///< cuda: the ptxas to use
-  std::string variant;       ///< cuda: the only variant that may serve; empty: the first that can
-  unsigned repetitions = 0;  ///< cuda: time this many launches more
+  std::string ptxas;        ///< cuda: the ptxas to use
+  std::string variant;      ///< cuda: the only variant that may serve; empty: the first that can
+  unsigned repetitions = 0; ///< cuda: time this many launches more
 };
 
 struct RunResult {
   ExitCode code = ExitCode::Good;
-  std::string message; ///< why not Good: one line, or rendered diagnostics
-  std::string report;  ///< what ran: the variant, the device
+  std::string message;               ///< why not Good: one line, or rendered diagnostics
+  std::string report;                ///< what ran: the variant, the device
+  std::vector<std::string> variants; ///< of the image, best first; empty without an image
   /// By tensor. An output that was not bound got a buffer of its own, contiguous in the operator's
   /// shape, in `owned`.
   std::map<std::string, BoundView> outputs;

@@ -90,11 +90,10 @@ ExitCode RunCommand::compare(const RunResult &result) {
       return bad("the operator has no output '" + name + "'");
     Comparison comparison = compareBits(output->second, expected);
     if (!comparison.sameShape)
-      return bad(fmt::format("{} is {}[{}], '{}' is {}[{}]", name,
-                             tensor::name(output->second.storage->type),
-                             fmt::join(output->second.view.extents, ", "), reference,
-                             tensor::name(expected.storage->type),
-                             fmt::join(expected.view.extents, ", ")));
+      return bad(fmt::format(
+          "{} is {}[{}], '{}' is {}[{}]", name, tensor::name(output->second.storage->type),
+          fmt::join(output->second.view.extents, ", "), reference,
+          tensor::name(expected.storage->type), fmt::join(expected.view.extents, ", ")));
     fmt::print("{}: {} of {} elements differ{}\n", name, comparison.different, comparison.elements,
                comparison.different ? "; " + comparison.first : "");
     if (comparison.different)
@@ -178,7 +177,8 @@ void registerRun(CLI::App &app, Outcome outcome) {
   command->add_option("--backend", options->backend, "What runs it")
       ->check(CLI::IsMember({"reference", "cuda"}));
   command->add_option("--ptxas", options->ptxas, "The ptxas to use");
-  command->add_option("--variant", options->variant, "Backend cuda: the only variant that may serve");
+  command->add_option("--variant", options->variant,
+                      "Backend cuda: the only variant that may serve");
   command->add_option("--time", options->repetitions, "Backend cuda: time this many launches more");
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = RunCommand(*options).run(); });

@@ -71,12 +71,13 @@ bool CudaRun::makeImage(const cuda::Session &session) {
   }
   plan = image->plans.front();
   cubin = std::move(assembly->cubin);
+  for (const plan::Variant &variant : plan.variants)
+    result.variants.push_back(variant.name);
   result.report = fmt::format("{} ({}), ptxas {}", session.deviceName(), name, ptxas->version);
   if (call.request.variant.empty())
     return true;
-  std::erase_if(plan.variants, [&](const plan::Variant &variant) {
-    return variant.name != call.request.variant;
-  });
+  std::erase_if(plan.variants,
+                [&](const plan::Variant &variant) { return variant.name != call.request.variant; });
   if (plan.variants.empty())
     fail(ExitCode::BadInput, "the operator has no variant '" + call.request.variant + "'");
   return !plan.variants.empty();
@@ -99,8 +100,7 @@ bool CudaRun::upload(cuda::Session &session) {
 bool CudaRun::launch(cuda::Session &session) {
   std::vector<plan::Tensor> tensors;
   for (const BoundView &view : call.tensors)
-    tensors.push_back(
-        tensor::TensorView{view.storage, view.view}.forPlan(addresses[view.storage]));
+    tensors.push_back(tensor::TensorView{view.storage, view.view}.forPlan(addresses[view.storage]));
   auto chosen = plan::evaluate(plan, tensors, call.parameters);
   if (auto *decline = std::get_if<plan::Decline>(&chosen)) {
     fail(ExitCode::BadInput, plan::describe(plan, *decline));
@@ -120,8 +120,8 @@ bool CudaRun::launch(cuda::Session &session) {
       fail(mean.error());
       return false;
     }
-    result.report += fmt::format(", {:.2f} us a launch (mean of {})", *mean * 1000,
-                                 call.request.repetitions);
+    result.report +=
+        fmt::format(", {:.2f} us a launch (mean of {})", *mean * 1000, call.request.repetitions);
   }
   return true;
 }

@@ -28,8 +28,8 @@ static bool checkLoaded(LoadedSpec &spec, Diagnostics &diagnostics) {
   return true;
 }
 
-bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath,
-              LoadedSpec &spec, Diagnostics &diagnostics) {
+bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath, LoadedSpec &spec,
+              Diagnostics &diagnostics) {
   spec.modules = loadModules(path, SpecSearch{searchPath, library()}, diagnostics);
   return checkLoaded(spec, diagnostics);
 }

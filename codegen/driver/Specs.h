@@ -21,10 +21,11 @@ struct LoadedSpec {
   std::vector<const ast::Operator *> operators;
 };
 
-/// Loads \p path with `use` searched beside it, in \p searchPath, then in the specs that are part of
-/// the program. False after an error, which is in \p diagnostics; \p spec keeps what they point to.
-bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath,
-              LoadedSpec &spec, Diagnostics &diagnostics);
+/// Loads \p path with `use` searched beside it, in \p searchPath, then in the specs that are part
+/// of the program. False after an error, which is in \p diagnostics; \p spec keeps what they point
+/// to.
+bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath, LoadedSpec &spec,
+              Diagnostics &diagnostics);
 
 /// The same for a spec whose text is given.
 bool loadSpecText(const std::string &text, const std::vector<std::string> &searchPath,

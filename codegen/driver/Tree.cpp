@@ -12,8 +12,8 @@
 
 namespace h3 {
 
-/// `(_, lane: 32) then halving lane` is an order itself; `norm.row_vec4` is one of the library, with
-/// or without the folder it stands in.
+/// `(_, lane: 32) then halving lane` is an order itself; `norm.row_vec4` is one of the library,
+/// with or without the folder it stands in.
 static std::optional<Order> readOrder(const std::string &text, const SpecOptions &options,
                                       Diagnostics &diagnostics, SourceFile &source,
                                       LoadedSpec &spec) {
@@ -45,7 +45,8 @@ void registerTree(CLI::App &app, Outcome outcome) {
   };
   auto state = std::make_shared<State>();
   CLI::App *command = app.add_subcommand("tree", "Print the evaluation tree of an order");
-  command->add_option("ORDER", state->order, "An order as text, or a path such as eager.norm.row_vec4")
+  command
+      ->add_option("ORDER", state->order, "An order as text, or a path such as eager.norm.row_vec4")
       ->required();
   command->add_option("--n", state->extent, "Number of elements")
       ->required()
@@ -55,8 +56,7 @@ void registerTree(CLI::App &app, Outcome outcome) {
     Diagnostics diagnostics;
     SourceFile source;
     LoadedSpec spec;
-    std::optional<Order> order =
-        readOrder(state->order, state->options, diagnostics, source, spec);
+    std::optional<Order> order = readOrder(state->order, state->options, diagnostics, source, spec);
     if (!order) {
       printDiagnostics(diagnostics, state->options.json);
       *outcome = ExitCode::BadInput;

@@ -5,8 +5,8 @@
 //
 // Blocks become straight-line code, row lambdas become `h3.row`, a slice of a tensor stays a slice.
 // An `if` whose condition comes from indices, sizes and parameters guards its branches (`scf.if`),
-// since an access in a branch may be in range only there; an `if` on data is a select of two values,
-// both of which are total.
+// since an access in a branch may be in range only there; an `if` on data is a select of two
+// values, both of which are total.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,15 +119,24 @@ Imported Importer::fail(SourceRange range, const std::string &what) {
 
 mlir::Type Importer::typeOf(ScalarType type) {
   switch (type) {
-  case ScalarType::Bool: return builder.getI1Type();
-  case ScalarType::I32: return builder.getI32Type();
-  case ScalarType::I64: return builder.getI64Type();
-  case ScalarType::F16: return builder.getF16Type();
-  case ScalarType::BF16: return builder.getBF16Type();
-  case ScalarType::F32: return builder.getF32Type();
-  case ScalarType::F64: return builder.getF64Type();
-  case ScalarType::E4M3: return Float8E4M3FNType::get(builder.getContext());
-  case ScalarType::E5M2: return Float8E5M2Type::get(builder.getContext());
+  case ScalarType::Bool:
+    return builder.getI1Type();
+  case ScalarType::I32:
+    return builder.getI32Type();
+  case ScalarType::I64:
+    return builder.getI64Type();
+  case ScalarType::F16:
+    return builder.getF16Type();
+  case ScalarType::BF16:
+    return builder.getBF16Type();
+  case ScalarType::F32:
+    return builder.getF32Type();
+  case ScalarType::F64:
+    return builder.getF64Type();
+  case ScalarType::E4M3:
+    return Float8E4M3FNType::get(builder.getContext());
+  case ScalarType::E5M2:
+    return Float8E5M2Type::get(builder.getContext());
   }
   llvm_unreachable("closed enum");
 }
@@ -169,11 +178,21 @@ Value Importer::sizeValue(const Size &size) {
   Location loc = builder.getUnknownLoc();
   Value value;
   switch (size.kind) {
-  case Size::Kind::Constant: value = constantIndex(size.value); break;
-  case Size::Kind::Dim: value = dims[size.dim]; break;
-  case Size::Kind::Add: value = arith::AddIOp::create(builder, loc, lhs, rhs); break;
-  case Size::Kind::Sub: value = arith::SubIOp::create(builder, loc, lhs, rhs); break;
-  case Size::Kind::Mul: value = arith::MulIOp::create(builder, loc, lhs, rhs); break;
+  case Size::Kind::Constant:
+    value = constantIndex(size.value);
+    break;
+  case Size::Kind::Dim:
+    value = dims[size.dim];
+    break;
+  case Size::Kind::Add:
+    value = arith::AddIOp::create(builder, loc, lhs, rhs);
+    break;
+  case Size::Kind::Sub:
+    value = arith::SubIOp::create(builder, loc, lhs, rhs);
+    break;
+  case Size::Kind::Mul:
+    value = arith::MulIOp::create(builder, loc, lhs, rhs);
+    break;
   case Size::Kind::Div:
     value = arith::FloorDivSIOp::create(builder, loc, lhs, constantIndex(size.value));
     break;
@@ -236,18 +255,30 @@ Imported Importer::import(const h3::Expr &expr) {
   if (!error.empty())
     return {};
   switch (expr.kind) {
-  case h3::Expr::Kind::Literal: return importLiteral(expr);
-  case h3::Expr::Kind::Parameter: return scalar(parameters[expr.id], true);
-  case h3::Expr::Kind::SizeValue: return scalar(sizeValue(*expr.size), true);
-  case h3::Expr::Kind::Index: return scalar(indices[expr.id], true);
-  case h3::Expr::Kind::Local: return locals[expr.id];
-  case h3::Expr::Kind::Tensor: return {{}, {{tensors[expr.id]}, {}}, false};
-  case h3::Expr::Kind::Builtin: return importBuiltin(expr);
-  case h3::Expr::Kind::Convert: return importConvert(expr);
-  case h3::Expr::Kind::If: return importIf(expr);
-  case h3::Expr::Kind::Access: return importAccess(expr);
-  case h3::Expr::Kind::Row: return importRow(expr);
-  case h3::Expr::Kind::Reduce: return importReduce(expr);
+  case h3::Expr::Kind::Literal:
+    return importLiteral(expr);
+  case h3::Expr::Kind::Parameter:
+    return scalar(parameters[expr.id], true);
+  case h3::Expr::Kind::SizeValue:
+    return scalar(sizeValue(*expr.size), true);
+  case h3::Expr::Kind::Index:
+    return scalar(indices[expr.id], true);
+  case h3::Expr::Kind::Local:
+    return locals[expr.id];
+  case h3::Expr::Kind::Tensor:
+    return {{}, {{tensors[expr.id]}, {}}, false};
+  case h3::Expr::Kind::Builtin:
+    return importBuiltin(expr);
+  case h3::Expr::Kind::Convert:
+    return importConvert(expr);
+  case h3::Expr::Kind::If:
+    return importIf(expr);
+  case h3::Expr::Kind::Access:
+    return importAccess(expr);
+  case h3::Expr::Kind::Row:
+    return importRow(expr);
+  case h3::Expr::Kind::Reduce:
+    return importReduce(expr);
   case h3::Expr::Kind::Record: {
     Imported record{{}, {}, true};
     for (const h3::Expr *field : expr.operands) {
@@ -302,8 +333,7 @@ Imported Importer::importBuiltin(const h3::Expr &expr) {
     auto isIndexLike = [](Value value) {
       return value.getType().isIndex() || matchPattern(value, m_Constant());
     };
-    bool anyIndex =
-        llvm::any_of(operands, [](Value value) { return value.getType().isIndex(); });
+    bool anyIndex = llvm::any_of(operands, [](Value value) { return value.getType().isIndex(); });
     bool asIndex = anyIndex && llvm::all_of(operands, isIndexLike) && expr.op != Builtin::FromBits;
     for (Value &operand : operands)
       operand = asIndex ? toIndex(operand, loc) : toI64(operand, loc);
@@ -350,10 +380,14 @@ Value Importer::comparison(const h3::Expr &expr, Value lhs, Value rhs, Location 
 
 Value Importer::integerBuiltin(const h3::Expr &expr, ArrayRef<Value> v, Location loc) {
   switch (expr.op) {
-  case Builtin::Add: return builder.createOrFold<arith::AddIOp>(loc, v[0], v[1]);
-  case Builtin::Sub: return builder.createOrFold<arith::SubIOp>(loc, v[0], v[1]);
-  case Builtin::Mul: return builder.createOrFold<arith::MulIOp>(loc, v[0], v[1]);
-  case Builtin::FloorDiv: return builder.createOrFold<arith::FloorDivSIOp>(loc, v[0], v[1]);
+  case Builtin::Add:
+    return builder.createOrFold<arith::AddIOp>(loc, v[0], v[1]);
+  case Builtin::Sub:
+    return builder.createOrFold<arith::SubIOp>(loc, v[0], v[1]);
+  case Builtin::Mul:
+    return builder.createOrFold<arith::MulIOp>(loc, v[0], v[1]);
+  case Builtin::FloorDiv:
+    return builder.createOrFold<arith::FloorDivSIOp>(loc, v[0], v[1]);
   case Builtin::FloorMod: {
     Value quotient = builder.createOrFold<arith::FloorDivSIOp>(loc, v[0], v[1]);
     Value multiple = builder.createOrFold<arith::MulIOp>(loc, quotient, v[1]);
@@ -363,11 +397,16 @@ Value Importer::integerBuiltin(const h3::Expr &expr, ArrayRef<Value> v, Location
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(v[0].getType()));
     return builder.createOrFold<arith::SubIOp>(loc, zero, v[0]);
   }
-  case Builtin::Max: return builder.createOrFold<arith::MaxSIOp>(loc, v[0], v[1]);
-  case Builtin::Min: return builder.createOrFold<arith::MinSIOp>(loc, v[0], v[1]);
-  case Builtin::Shl: return ir::ShlOp::create(builder, loc, v[0], v[1]);
-  case Builtin::Shr: return ir::ShrOp::create(builder, loc, v[0], v[1]);
-  default: break;
+  case Builtin::Max:
+    return builder.createOrFold<arith::MaxSIOp>(loc, v[0], v[1]);
+  case Builtin::Min:
+    return builder.createOrFold<arith::MinSIOp>(loc, v[0], v[1]);
+  case Builtin::Shl:
+    return ir::ShlOp::create(builder, loc, v[0], v[1]);
+  case Builtin::Shr:
+    return ir::ShrOp::create(builder, loc, v[0], v[1]);
+  default:
+    break;
   }
   fail(expr.range, "no code generation for '" + std::string(spelling(expr.op)) + "' of integers");
   return {};
@@ -380,26 +419,46 @@ Value Importer::floatBuiltin(const h3::Expr &expr, ArrayRef<Value> v, Location l
     return ir::ApproxOp::create(builder, loc, type, function, v[0]);
   };
   switch (expr.op) {
-  case Builtin::Add: return ir::AddOp::create(builder, loc, type, v[0], v[1], rounding);
-  case Builtin::Sub: return ir::SubOp::create(builder, loc, type, v[0], v[1], rounding);
-  case Builtin::Mul: return ir::MulOp::create(builder, loc, type, v[0], v[1], rounding);
-  case Builtin::Div: return ir::DivOp::create(builder, loc, type, v[0], v[1], rounding);
-  case Builtin::Fma: return ir::FmaOp::create(builder, loc, type, v[0], v[1], v[2], rounding);
-  case Builtin::Sqrt: return ir::SqrtOp::create(builder, loc, type, v[0], rounding);
-  case Builtin::Neg: return ir::NegOp::create(builder, loc, v[0]);
-  case Builtin::Abs: return ir::AbsOp::create(builder, loc, v[0]);
-  case Builtin::Copysign: return ir::CopysignOp::create(builder, loc, v[0], v[1]);
-  case Builtin::Max: return ir::MaxOp::create(builder, loc, v[0], v[1]);
-  case Builtin::Min: return ir::MinOp::create(builder, loc, v[0], v[1]);
-  case Builtin::MaxNum: return ir::MaxNumOp::create(builder, loc, v[0], v[1]);
-  case Builtin::MinNum: return ir::MinNumOp::create(builder, loc, v[0], v[1]);
-  case Builtin::FromBits: return ir::FromBitsOp::create(builder, loc, type, v[0]);
-  case Builtin::ToBits: return ir::ToBitsOp::create(builder, loc, type, v[0]);
-  case Builtin::RsqrtApprox: return approx(ir::Approximation::RsqrtApprox);
-  case Builtin::Ex2ApproxFtz: return approx(ir::Approximation::Ex2ApproxFtz);
-  case Builtin::RcpApproxFtz: return approx(ir::Approximation::RcpApproxFtz);
-  case Builtin::SqrtApprox: return approx(ir::Approximation::SqrtApprox);
-  default: break;
+  case Builtin::Add:
+    return ir::AddOp::create(builder, loc, type, v[0], v[1], rounding);
+  case Builtin::Sub:
+    return ir::SubOp::create(builder, loc, type, v[0], v[1], rounding);
+  case Builtin::Mul:
+    return ir::MulOp::create(builder, loc, type, v[0], v[1], rounding);
+  case Builtin::Div:
+    return ir::DivOp::create(builder, loc, type, v[0], v[1], rounding);
+  case Builtin::Fma:
+    return ir::FmaOp::create(builder, loc, type, v[0], v[1], v[2], rounding);
+  case Builtin::Sqrt:
+    return ir::SqrtOp::create(builder, loc, type, v[0], rounding);
+  case Builtin::Neg:
+    return ir::NegOp::create(builder, loc, v[0]);
+  case Builtin::Abs:
+    return ir::AbsOp::create(builder, loc, v[0]);
+  case Builtin::Copysign:
+    return ir::CopysignOp::create(builder, loc, v[0], v[1]);
+  case Builtin::Max:
+    return ir::MaxOp::create(builder, loc, v[0], v[1]);
+  case Builtin::Min:
+    return ir::MinOp::create(builder, loc, v[0], v[1]);
+  case Builtin::MaxNum:
+    return ir::MaxNumOp::create(builder, loc, v[0], v[1]);
+  case Builtin::MinNum:
+    return ir::MinNumOp::create(builder, loc, v[0], v[1]);
+  case Builtin::FromBits:
+    return ir::FromBitsOp::create(builder, loc, type, v[0]);
+  case Builtin::ToBits:
+    return ir::ToBitsOp::create(builder, loc, type, v[0]);
+  case Builtin::RsqrtApprox:
+    return approx(ir::Approximation::RsqrtApprox);
+  case Builtin::Ex2ApproxFtz:
+    return approx(ir::Approximation::Ex2ApproxFtz);
+  case Builtin::RcpApproxFtz:
+    return approx(ir::Approximation::RcpApproxFtz);
+  case Builtin::SqrtApprox:
+    return approx(ir::Approximation::SqrtApprox);
+  default:
+    break;
   }
   fail(expr.range, "no code generation for '" + std::string(spelling(expr.op)) + "'");
   return {};
@@ -428,26 +487,25 @@ Imported Importer::importIf(const h3::Expr &expr) {
 
   if (expr.type.isRow()) {
     unsigned rank = expr.type.extents.size();
-    RowValue row = makeRow(
-        expr.type.extents, fieldTypes(expr.type), loc, [&](ValueRange at) {
-          auto branch = [&](const h3::Expr &side) {
-            return [&, this](OpBuilder &, Location) {
-              SmallVector<Value> position(at);
-              Imported element = access(import(side).row, position, rank, loc);
-              scf::YieldOp::create(builder, loc, element.scalars);
-            };
-          };
-          SmallVector<Value, 1> values;
-          auto guarded = scf::IfOp::create(builder, loc, fieldTypes(expr.type), test, true);
-          for (auto [region, side] : {std::pair(&guarded.getThenRegion(), &then),
-                                      std::pair(&guarded.getElseRegion(), &otherwise)}) {
-            OpBuilder::InsertionGuard guard(builder);
-            builder.setInsertionPointToStart(&region->front());
-            branch(*side)(builder, loc);
-          }
-          llvm::append_range(values, guarded.getResults());
-          return values;
-        });
+    RowValue row = makeRow(expr.type.extents, fieldTypes(expr.type), loc, [&](ValueRange at) {
+      auto branch = [&](const h3::Expr &side) {
+        return [&, this](OpBuilder &, Location) {
+          SmallVector<Value> position(at);
+          Imported element = access(import(side).row, position, rank, loc);
+          scf::YieldOp::create(builder, loc, element.scalars);
+        };
+      };
+      SmallVector<Value, 1> values;
+      auto guarded = scf::IfOp::create(builder, loc, fieldTypes(expr.type), test, true);
+      for (auto [region, side] : {std::pair(&guarded.getThenRegion(), &then),
+                                  std::pair(&guarded.getElseRegion(), &otherwise)}) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(&region->front());
+        branch (*side)(builder, loc);
+      }
+      llvm::append_range(values, guarded.getResults());
+      return values;
+    });
     return {{}, row, false};
   }
 
@@ -537,12 +595,11 @@ RowValue Importer::makeRow(ArrayRef<Extent> extents, ArrayRef<mlir::Type> fields
 
 Imported Importer::importRow(const h3::Expr &expr) {
   Location loc = location(expr.range);
-  RowValue row =
-      makeRow(expr.type.extents, fieldTypes(expr.type), loc, [&](ValueRange axes) {
-        for (auto [binder, axis] : llvm::zip(expr.binders, axes))
-          bindDigits(binder.variables, binder.extent, axis, loc);
-        return import(*expr.operands[0]).scalars;
-      });
+  RowValue row = makeRow(expr.type.extents, fieldTypes(expr.type), loc, [&](ValueRange axes) {
+    for (auto [binder, axis] : llvm::zip(expr.binders, axes))
+      bindDigits(binder.variables, binder.extent, axis, loc);
+    return import(*expr.operands[0]).scalars;
+  });
   return {{}, row, false};
 }
 
@@ -644,8 +701,8 @@ void Importer::importStatement(const Statement &statement) {
 }
 
 /// An equation outside a `for` becomes two levels: the leading places, and the last axis, along
-/// which memory is contiguous and which a schedule takes apart. Inside a `for` its own places are the
-/// second level.
+/// which memory is contiguous and which a schedule takes apart. Inside a `for` its own places are
+/// the second level.
 void Importer::importEquation(const Equation &equation) {
   Location loc = location(equation.range);
   const h3::Tensor &tensor = program.tensors[equation.tensor];
@@ -703,7 +760,8 @@ void Importer::importEquation(const Equation &equation) {
     at.push_back(mixedRadix(digits, place.extent.factors, loc));
   }
   llvm::append_range(at, rowIndices);
-  ir::StoreOp::create(builder, loc, toI64(value.scalars.front(), loc), tensors[equation.tensor], at);
+  ir::StoreOp::create(builder, loc, toI64(value.scalars.front(), loc), tensors[equation.tensor],
+                      at);
 }
 
 OwningOpRef<ModuleOp> Importer::run() {
@@ -736,9 +794,9 @@ OwningOpRef<ModuleOp> Importer::run() {
       extra.push_back(builder.getNamedAttr("h3.output", builder.getUnitAttr()));
     if (aliased[index])
       extra.push_back(builder.getNamedAttr("h3.aliased", builder.getUnitAttr()));
-    addArgument(ir::TensorType::get(builder.getContext(), typeOf(tensor.type),
-                                    tensor.extents.size()),
-                extra, tensor.name);
+    addArgument(
+        ir::TensorType::get(builder.getContext(), typeOf(tensor.type), tensor.extents.size()),
+        extra, tensor.name);
   }
   for (const Parameter &parameter : program.parameters)
     addArgument(typeOf(parameter.type), {}, parameter.name);

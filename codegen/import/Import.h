@@ -16,8 +16,8 @@
 
 namespace h3 {
 
-/// A module with one `h3.operator` that computes \p program. The first thing that the dialect cannot
-/// express yet is named in \p error (with its place in the spec) and the result is null.
+/// A module with one `h3.operator` that computes \p program. The first thing that the dialect
+/// cannot express yet is named in \p error (with its place in the spec) and the result is null.
 mlir::OwningOpRef<mlir::ModuleOp> importProgram(mlir::MLIRContext &context, const Program &program,
                                                 std::string &error);
 

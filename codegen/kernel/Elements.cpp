@@ -25,23 +25,41 @@ void Elements::fail(Operation *op, const std::string &what) {
   message += what;
 }
 
+/// Constants stand once, at the head of the kernel.
+Value Elements::constant(TypedAttr value) {
+  Value &known = constants[value];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(head);
+    known = arith::ConstantOp::create(builder, builder.getUnknownLoc(), value);
+  }
+  return known;
+}
+
 Value Elements::constant(int64_t value) {
-  return arith::ConstantOp::create(builder, builder.getUnknownLoc(),
-                                   builder.getIntegerAttr(indexType, value));
+  return constant(builder.getIntegerAttr(indexType, value));
 }
 
 void Elements::bindElement(Value element, Value base, unsigned width) {
   vector = width;
   elementBases[element] = base;
-  Lanes all{base};
-  for (unsigned lane = 1; lane < width; ++lane)
-    all.push_back(arith::AddIOp::create(builder, base.getLoc(), base, constant(lane)));
-  values[element] = all;
+  values.erase(element);
 }
 
 Elements::Lanes Elements::lanes(Value value) {
   auto known = values.find(value);
-  assert(known != values.end() && "operands are emitted before their users");
+  if (known == values.end()) {
+    // The numbers of the elements themselves are needed rarely: vector accesses need only the
+    // first.
+    assert(elementBases.contains(value) && "operands are emitted before their users");
+    Value base = elementBases[value];
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(base);
+    Lanes all{base};
+    for (unsigned lane = 1; lane < vector; ++lane)
+      all.push_back(arith::AddIOp::create(builder, base.getLoc(), base, constant(lane)));
+    known = values.try_emplace(value, all).first;
+  }
   if (soleLane >= 0 && known->second.size() > 1)
     return {known->second[soleLane]};
   return known->second;
@@ -96,7 +114,7 @@ void Elements::emitConstant(arith::ConstantOp op) {
   TypedAttr value = op.getValue();
   if (op.getType().isIndex())
     value = builder.getIntegerAttr(indexType, cast<IntegerAttr>(value).getInt());
-  bind(op, {arith::ConstantOp::create(builder, op.getLoc(), value)});
+  bind(op, {constant(value)});
 }
 
 /// Between `index` and i64: the variant's index type is as wide or narrower.
@@ -205,8 +223,8 @@ void Elements::emitIf(scf::IfOp op) {
     bind(result, list);
 }
 
-/// The results' lanes are known only when both branches are emitted, so the branches are built first
-/// and then moved into an operation with the right results.
+/// The results' lanes are known only when both branches are emitted, so the branches are built
+/// first and then moved into an operation with the right results.
 void Elements::emitIfOnce(scf::IfOp op, Value condition) {
   Location loc = op.getLoc();
   auto draft = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/true);
@@ -291,7 +309,8 @@ unsigned Elements::pieceLength(Value tensor, OperandRange indices, Affine &last)
       return 1;
   if (!decompose(indices.back(), false, last) || !last.element)
     return 1;
-  unsigned bytes = cast<ir::TensorType>(tensor.getType()).getElementType().getIntOrFloatBitWidth() / 8;
+  unsigned bytes =
+      cast<ir::TensorType>(tensor.getType()).getElementType().getIntOrFloatBitWidth() / 8;
   unsigned length = std::min(vector, accessBytes / bytes);
   std::vector<plan::Condition> pending;
   if (length < 2 || last.constant % length != 0)
@@ -304,8 +323,8 @@ unsigned Elements::pieceLength(Value tensor, OperandRange indices, Affine &last)
   return length;
 }
 
-Value Elements::vectorAddress(Value tensor, OperandRange indices, const Affine &last, unsigned piece,
-                              unsigned length, Location loc) {
+Value Elements::vectorAddress(Value tensor, OperandRange indices, const Affine &last,
+                              unsigned piece, unsigned length, Location loc) {
   Value index = elementBases[last.element];
   for (auto [term, negated] : last.terms) {
     if (negated)
@@ -319,10 +338,6 @@ Value Elements::vectorAddress(Value tensor, OperandRange indices, const Affine &
   position.push_back(index);
   mlir::Type element = cast<ir::TensorType>(tensor.getType()).getElementType();
   return address(tensors[tensor], element, position, /*unitStride=*/true, loc);
-}
-
-static Value at(OpBuilder &builder, Location loc, int64_t position) {
-  return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(position));
 }
 
 void Elements::emitLoad(ir::LoadOp op) {
@@ -340,12 +355,12 @@ void Elements::emitLoad(ir::LoadOp op) {
     auto type = VectorType::get(length, element);
     for (unsigned piece = 0; piece < vector / length; ++piece) {
       Value pointer = vectorAddress(tensor, op.getIndices(), last, piece, length, loc);
-      Value loaded = LLVM::LoadOp::create(builder, loc, type, pointer, length * bytes,
-                                          /*isVolatile=*/false, /*isNonTemporal=*/false,
-                                          access.isInvariant);
+      Value loaded =
+          LLVM::LoadOp::create(builder, loc, type, pointer, length * bytes,
+                               /*isVolatile=*/false, /*isNonTemporal=*/false, access.isInvariant);
       for (unsigned lane = 0; lane < length; ++lane)
-        result.push_back(
-            LLVM::ExtractElementOp::create(builder, loc, loaded, at(builder, loc, lane)));
+        result.push_back(LLVM::ExtractElementOp::create(builder, loc, loaded,
+                                                        constant(builder.getI32IntegerAttr(lane))));
     }
   } else {
     size_t width = 1;
@@ -383,7 +398,7 @@ void Elements::emitStore(ir::StoreOp op) {
       for (unsigned lane = 0; lane < length; ++lane) {
         Value single = value.size() == 1 ? value.front() : value[piece * length + lane];
         whole = LLVM::InsertElementOp::create(builder, loc, whole, bits(single),
-                                              at(builder, loc, lane));
+                                              constant(builder.getI32IntegerAttr(lane)));
       }
       Value pointer = vectorAddress(tensor, op.getIndices(), last, piece, length, loc);
       LLVM::StoreOp::create(builder, loc, whole, pointer, length * bytes);

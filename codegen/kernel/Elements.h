@@ -18,21 +18,24 @@ namespace h3 {
 
 /// A tensor as the kernel sees it.
 struct KernelTensor {
-  mlir::Value pointer;                     ///< to global memory
-  llvm::SmallVector<mlir::Value> strides;  ///< in elements, in the kernel's index type
-  unsigned number = 0;                     ///< in the contract
-  bool isInvariant = false;                ///< nothing in the launch writes it
+  mlir::Value pointer;                    ///< to global memory
+  llvm::SmallVector<mlir::Value> strides; ///< in elements, in the kernel's index type
+  unsigned number = 0;                    ///< in the contract
+  bool isInvariant = false;               ///< nothing in the launch writes it
 };
 
-/// Emits operations of the h3 dialect as kernel code, for one element or for a vector of consecutive
-/// elements at once: a value that depends on the element is kept as one scalar for each of them, all
-/// others once. Accesses along the last axis become vector accesses where the guards can promise the
-/// alignment. `index` becomes an integer of the variant's width.
+/// Emits operations of the h3 dialect as kernel code, for one element or for a vector of
+/// consecutive elements at once: a value that depends on the element is kept as one scalar for each
+/// of them, all others once. Accesses along the last axis become vector accesses where the guards
+/// can promise the alignment. `index` becomes an integer of the variant's width.
 class Elements {
 public:
   Elements(mlir::OpBuilder &builder, Guards &guards, mlir::IntegerType indexType,
            unsigned accessBytes)
       : builder(builder), guards(guards), indexType(indexType), accessBytes(accessBytes) {}
+
+  /// The kernel's first block, where constants go; before anything is emitted.
+  void begin(mlir::Block &entry) { head = &entry; }
 
   using Lanes = llvm::SmallVector<mlir::Value, 8>;
 
@@ -44,6 +47,9 @@ public:
   /// One value if it is the same for all elements, otherwise one for each.
   Lanes lanes(mlir::Value value);
   mlir::Value uniform(mlir::Value value) { return lanes(value).front(); }
+  bool isBound(mlir::Value value) const {
+    return values.contains(value) || elementBases.contains(value) || tensors.contains(value);
+  }
 
   void emit(mlir::Operation &op);
   void emitBlock(mlir::Block &block);
@@ -56,7 +62,8 @@ public:
   const std::string &error() const { return message; }
 
   mlir::Type kernelType(mlir::Type type) { return type.isIndex() ? indexType : type; }
-  mlir::Value constant(int64_t value);
+  mlir::Value constant(mlir::TypedAttr value);
+  mlir::Value constant(int64_t value); ///< of the index type
 
 private:
   /// An index as element + constant + terms, each term the same for all elements.
@@ -89,9 +96,11 @@ private:
   Guards &guards;
   mlir::IntegerType indexType;
   unsigned accessBytes;
+  mlir::Block *head = nullptr;
   unsigned vector = 1;
   int soleLane = -1;
   llvm::DenseMap<mlir::Value, Lanes> values;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> elementBases;
   llvm::DenseMap<mlir::Value, KernelTensor> tensors;
   std::string message;

@@ -56,7 +56,8 @@ bool Guards::multiple(Value value, int64_t k, std::vector<plan::Condition> &pend
   plan::ExprId expr = expression(value);
   if (expr == plan::kNoExpr)
     return false;
-  pending.push_back({builder.alignedTo(expr, k), "an offset is a multiple of " + std::to_string(k)});
+  pending.push_back(
+      {builder.alignedTo(expr, k), "an offset is a multiple of " + std::to_string(k)});
   return true;
 }
 
@@ -88,7 +89,8 @@ void Guards::vectorAccess(unsigned tensor, unsigned elements) {
     if (isLast)
       add(builder.eq(value, builder.constant(1)), stride + " is 1");
     else
-      add(builder.alignedTo(value, elements), stride + " is a multiple of " + std::to_string(elements));
+      add(builder.alignedTo(value, elements),
+          stride + " is a multiple of " + std::to_string(elements));
   }
 }
 

@@ -14,9 +14,9 @@
 
 namespace h3 {
 
-/// Collects the guards of one kernel variant while its code is made, so that every assumption of the
-/// code stands in the launch plan. Index values of the `h3.operator` that depend on dims alone can be
-/// turned into expressions of the plan.
+/// Collects the guards of one kernel variant while its code is made, so that every assumption of
+/// the code stands in the launch plan. Index values of the `h3.operator` that depend on dims alone
+/// can be turned into expressions of the plan.
 class Guards {
 public:
   /// \p contract is the plan of the operator; expressions are added to it.

@@ -29,8 +29,8 @@ struct Job {
   std::optional<int64_t> constantExtent() const;
 };
 
-/// The jobs of an operator whose rows are inlined, in text order. Empty with \p error set for a form
-/// that has no code generation yet.
+/// The jobs of an operator whose rows are inlined, in text order. Empty with \p error set for a
+/// form that has no code generation yet.
 std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error);
 
 } // namespace h3

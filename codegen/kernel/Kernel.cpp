@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel's arguments are, in this order: the address of each tensor that is used, the strides of
-// each that the contract leaves open, the free dims that are used, the parameters that are used, and
-// for each job its number of teams and (but for the first) its first block.
+// each that the contract leaves open, the free dims that are used, the parameters that are used,
+// and for each job its number of teams and (but for the first) its first block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 #include "codegen/kernel/Elements.h"
 #include "codegen/kernel/Reduction.h"
 
-#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/Matchers.h>
@@ -54,6 +54,7 @@ private:
   void emitJobs(Value block, Value thread, size_t job);
   void emitJob(const Job &job, const JobSchedule &how, const JobRange &range, Value block,
                Value thread);
+  void emitEarly(const Job &job, const Team &team);
   void emitBody(const Job &job, const JobSchedule &how, const Team &team, Value isRow);
   void emitElements(const Job &job, ir::ForallOp loop, const Team &team, Value isRow);
   void bindRow(const Job &job, Value row, Value vectors, Value *vectorIndex);
@@ -77,6 +78,7 @@ private:
   SmallVector<mlir::Type> argumentTypes;
   plan::Variant variant;
   std::vector<JobRange> ranges;
+  llvm::SmallPtrSet<Operation *, 16> early; ///< emitted before the reductions
 };
 
 //===----------------------------------------------------------------------===//
@@ -90,7 +92,8 @@ void KernelEmitter::addArgument(mlir::Type type, plan::ArgumentSpec::Kind kind, 
 
 plan::ExprId KernelEmitter::indexArgument(plan::ExprId expr) {
   bool narrow = schedule.indexBits == 32;
-  addArgument(indexType, narrow ? plan::ArgumentSpec::Kind::I32 : plan::ArgumentSpec::Kind::I64, expr);
+  addArgument(indexType, narrow ? plan::ArgumentSpec::Kind::I32 : plan::ArgumentSpec::Kind::I64,
+              expr);
   return expr;
 }
 
@@ -166,9 +169,8 @@ void KernelEmitter::planJobs() {
       times(guards.expression(extent));
     if (how.kind == JobSchedule::Kind::Spread && job.extent) {
       plan::ExprId extent = guards.expression(job.extent);
-      times(extent == plan::kNoExpr
-                ? extent
-                : plan.floorDiv(extent, plan.constant(how.layout.vector)));
+      times(extent == plan::kNoExpr ? extent
+                                    : plan.floorDiv(extent, plan.constant(how.layout.vector)));
       if (how.layout.vector > 1 && extent != plan::kNoExpr)
         guards.add(plan.alignedTo(extent, how.layout.vector),
                    "a row has a multiple of " + std::to_string(how.layout.vector) + " elements");
@@ -196,7 +198,8 @@ void KernelEmitter::checkAliases() {
   for (unsigned tensor = 0; tensor < contract.tensors.size(); ++tensor) {
     if (contract.tensors[tensor].mayAlias < 0)
       continue;
-    Value input = op.getArgument(contract.tensors[tensor].mayAlias), output = op.getArgument(tensor);
+    Value input = op.getArgument(contract.tensors[tensor].mayAlias),
+          output = op.getArgument(tensor);
     ir::StoreOp store;
     for (Operation *user : output.getUsers())
       store = cast<ir::StoreOp>(user);
@@ -230,12 +233,13 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
 
   builder.setInsertionPointToEnd(module.getBody());
   Location loc = builder.getUnknownLoc();
-  auto function = gpu::GPUFuncOp::create(builder, loc, entry,
-                                         builder.getFunctionType(argumentTypes, {}));
+  auto function =
+      gpu::GPUFuncOp::create(builder, loc, entry, builder.getFunctionType(argumentTypes, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function.setKnownBlockSizeAttr(
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.blockThreads), 1, 1}));
   builder.setInsertionPointToStart(&function.getBody().front());
+  elements.begin(function.getBody().front());
   bindArguments(function.getBody().front());
 
   for (Operation &outside : op.getBody().front().without_terminator())
@@ -261,7 +265,8 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
     guards.narrowIndices(used);
     for (Operation &outside : op.getBody().front())
       for (Value result : outside.getResults())
-        if (plan::ExprId size = result.getType().isIndex() ? guards.expression(result) : plan::kNoExpr;
+        if (plan::ExprId size =
+                result.getType().isIndex() ? guards.expression(result) : plan::kNoExpr;
             size != plan::kNoExpr)
           guards.below31Bits(size, "sizes fit in 31 bits");
   }
@@ -305,12 +310,11 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
   Value withinBlock = thread;
   if (lanes > 1) {
     team.lane = make<arith::AndIOp>(thread, constant(lanes - 1));
-    withinBlock =
-        make<arith::ShRUIOp>(thread, constant(llvm::Log2_32(lanes)));
+    withinBlock = make<arith::ShRUIOp>(thread, constant(llvm::Log2_32(lanes)));
   }
   number = make<arith::AddIOp>(number, withinBlock);
-  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
-                                       range.teamCount);
+  Value exists =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, range.teamCount);
 
   OpBuilder::InsertionGuard guard(builder);
   Value isRow;
@@ -327,8 +331,7 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
   if (how.kind == JobSchedule::Kind::Spread && job.extent) {
     Value vectors = elements.uniform(job.extent);
     if (how.layout.vector > 1)
-      vectors = make<arith::ShRUIOp>(vectors,
-                       constant(llvm::Log2_32(how.layout.vector)));
+      vectors = make<arith::ShRUIOp>(vectors, constant(llvm::Log2_32(how.layout.vector)));
     Value vectorIndex;
     bindRow(job, number, vectors, &vectorIndex);
     team.bases.push_back(make<arith::MulIOp>(vectorIndex, constant(how.layout.vector)));
@@ -363,8 +366,34 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
     elements.bind(index, {value});
 }
 
-void KernelEmitter::emitBody(const Job &job, const JobSchedule &how, const Team &team, Value isRow) {
+/// Loads of the element loops that do not wait for the reductions are issued before these, so that
+/// memory works while they shuffle: where a thread holds one vector, and for every row (the lanes
+/// behind the last row repeat it, so that they may load too).
+void KernelEmitter::emitEarly(const Job &job, const Team &team) {
+  if (job.reductions.empty() || team.layout.chunks > 1 ||
+      static_cast<int64_t>(team.layout.lanes) * team.layout.vector != *job.constantExtent())
+    return;
+  for (ir::ForallOp loop : job.elements) {
+    elements.bindElement(loop.getIndices().front(), team.bases.front(), team.layout.vector);
+    for (Operation &op : loop.getBody().front().without_terminator()) {
+      bool isReady = true, isStore = isa<ir::StoreOp>(op);
+      op.walk([&](Operation *nested) {
+        for (Value operand : nested->getOperands())
+          isReady &=
+              op.isAncestor(operand.getParentRegion()->getParentOp()) || elements.isBound(operand);
+      });
+      if (isReady && !isStore) {
+        elements.emit(op);
+        early.insert(&op);
+      }
+    }
+  }
+}
+
+void KernelEmitter::emitBody(const Job &job, const JobSchedule &how, const Team &team,
+                             Value isRow) {
   ir::ForallOp rows = job.rows;
+  emitEarly(job, team);
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (!error.empty() || !elements.error().empty())
       return;
@@ -373,9 +402,11 @@ void KernelEmitter::emitBody(const Job &job, const JobSchedule &how, const Team 
     } else if (auto loop = dyn_cast<ir::ForallOp>(inner)) {
       emitElements(job, loop, team, isRow);
     } else if (auto store = dyn_cast<ir::StoreOp>(inner)) {
-      // One value a row, stored by the first lane of its team (in a spread job: of its first vector).
+      // One value a row, stored by the first lane of its team (in a spread job: of its first
+      // vector).
       Location loc = store.getLoc();
-      Value first = how.kind == JobSchedule::Kind::Spread && job.extent ? team.bases.front() : team.lane;
+      Value first =
+          how.kind == JobSchedule::Kind::Spread && job.extent ? team.bases.front() : team.lane;
       Value condition = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, first,
                                               elements.constant(0));
       if (isRow)
@@ -408,7 +439,9 @@ void KernelEmitter::emitElements(const Job &job, ir::ForallOp loop, const Team &
       builder.setInsertionPoint(branch.thenBlock()->getTerminator());
     }
     elements.bindElement(loop.getIndices().front(), base, layout.vector);
-    elements.emitBlock(loop.getBody().front());
+    for (Operation &op : loop.getBody().front().without_terminator())
+      if (!early.contains(&op))
+        elements.emit(op);
   }
 }
 

@@ -16,14 +16,14 @@
 
 namespace h3 {
 
-/// Emits one variant of \p op as a `gpu.func` named \p entry into \p module, and describes it for the
-/// launch plan: guards, grid, block, arguments. Expressions are added to \p contract. All jobs of the
-/// operator run in the one launch, each in its own range of blocks. Empty with \p error set if the
-/// operator has a form without code generation.
+/// Emits one variant of \p op as a `gpu.func` named \p entry into \p module, and describes it for
+/// the launch plan: guards, grid, block, arguments. Expressions are added to \p contract. All jobs
+/// of the operator run in the one launch, each in its own range of blocks. Empty with \p error set
+/// if the operator has a form without code generation.
 std::optional<plan::Variant> emitKernel(ir::OperatorOp op, const std::vector<Job> &jobs,
                                         const KernelSchedule &schedule, const std::string &entry,
-                                        mlir::gpu::GPUModuleOp module,
-                                        plan::OperatorPlan &contract, std::string &error);
+                                        mlir::gpu::GPUModuleOp module, plan::OperatorPlan &contract,
+                                        std::string &error);
 
 } // namespace h3
 

@@ -20,8 +20,8 @@ std::optional<OrderBits> OrderBits::of(ir::OrderAttr order, int64_t extent, std:
   bool hasOpenDigit = false;
   for (const ir::OrderDigit &digit : order.getDigits()) {
     hasOpenDigit |= digit.radix == 0;
-    int64_t radix = digit.radix ? digit.radix
-                                : std::max<int64_t>(1, llvm::divideCeil(extent, others));
+    int64_t radix =
+        digit.radix ? digit.radix : std::max<int64_t>(1, llvm::divideCeil(extent, others));
     result.digits.push_back({static_cast<bool>(digit.name), radix, 0, 0});
   }
   if (!hasOpenDigit && extent > others) {

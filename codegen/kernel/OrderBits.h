@@ -20,7 +20,7 @@ namespace h3 {
 struct OrderBits {
   struct Digit {
     bool isNamed;
-    int64_t radix;       ///< the digit without radix has got its own
+    int64_t radix;         ///< the digit without radix has got its own
     unsigned first, count; ///< bits [first, first + count) of the index
   };
   std::vector<Digit> digits; ///< most significant first, as in the order

@@ -45,9 +45,7 @@ private:
   State join(const State &lower, const State &upper);
   State fromLane(const State &state, Value source, gpu::ShuffleMode mode);
   Value shuffle(Value value, Value source, gpu::ShuffleMode mode);
-  Value i32(int64_t value) {
-    return arith::ConstantOp::create(builder, op.getLoc(), builder.getI32IntegerAttr(value));
-  }
+  Value i32(int64_t value) { return elements.constant(builder.getI32IntegerAttr(value)); }
   bool joinCommutes();
   bool idleIsNeutral();
 
@@ -66,9 +64,10 @@ private:
 };
 
 std::string ReductionEmitter::run() {
-  if (!op.hasSeeds() && static_cast<int64_t>(team.layout.vector) * team.layout.lanes *
-                                team.layout.chunks != extent)
-    return "a reduction without an initial value over an extent that does not fill its layout has no "
+  if (!op.hasSeeds() &&
+      static_cast<int64_t>(team.layout.vector) * team.layout.lanes * team.layout.chunks != extent)
+    return "a reduction without an initial value over an extent that does not fill its layout has "
+           "no "
            "code generation yet";
   if (!op.getOrder()) {
     walkElements(0);
@@ -86,7 +85,9 @@ std::string ReductionEmitter::run() {
     for (const ir::OrderStage &stage : op.getOrder()->getStages()) {
       const OrderBits::Digit &digit = bits->digits[stage.digit];
       switch (stage.join) {
-      case ir::Join::Serial: joinSerially(digit); break;
+      case ir::Join::Serial:
+        joinSerially(digit);
+        break;
       case ir::Join::Halving:
         for (unsigned bit = digit.first + digit.count; bit-- > digit.first;)
           joinBit(bit);
@@ -151,8 +152,8 @@ bool ReductionEmitter::idleIsNeutral() {
                   square.getA() != state;
   bool isSum = isAddOf(step, state) && step->getOperand(0) != step->getOperand(1);
   Operation *join = op.getJoin().front().getTerminator()->getOperand(0).getDefiningOp();
-  bool joins = isAddOf(join, op.getJoin().getArgument(0)) &&
-               isAddOf(join, op.getJoin().getArgument(1));
+  bool joins =
+      isAddOf(join, op.getJoin().getArgument(0)) && isAddOf(join, op.getJoin().getArgument(1));
   return joins && (isSquare || isSum);
 }
 
@@ -165,8 +166,8 @@ void ReductionEmitter::walkElements(uint64_t namedBits) {
     }
     // Only some lanes have elements in this chunk; the others' states stay.
     Location loc = op.getLoc();
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                         team.bases[chunk], elements.constant(extent));
+    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, team.bases[chunk],
+                                         elements.constant(extent));
     std::map<uint64_t, State> before = states;
     SmallVector<mlir::Type> types;
     for (const auto &[key, state] : before)
@@ -281,10 +282,8 @@ void ReductionEmitter::joinBit(unsigned bit) {
       State other = fromLane(state, distance, gpu::ShuffleMode::XOR), lower = state, upper = other;
       if (isUpper)
         for (size_t field = 0; field < state.size(); ++field) {
-          lower[field] =
-              arith::SelectOp::create(builder, loc, isUpper, other[field], state[field]);
-          upper[field] =
-              arith::SelectOp::create(builder, loc, isUpper, state[field], other[field]);
+          lower[field] = arith::SelectOp::create(builder, loc, isUpper, other[field], state[field]);
+          upper[field] = arith::SelectOp::create(builder, loc, isUpper, state[field], other[field]);
         }
       state = join(lower, upper);
     }
@@ -389,13 +388,13 @@ Value ReductionEmitter::shuffle(Value value, Value source, gpu::ShuffleMode mode
     return exchange(value);
   auto integer = builder.getIntegerType(width);
   auto word = builder.getI32Type();
-  Value bits = type == integer ? value
-                               : Value(arith::BitcastOp::create(builder, loc, integer, value));
+  Value bits =
+      type == integer ? value : Value(arith::BitcastOp::create(builder, loc, integer, value));
   if (width < 32) {
     bits = exchange(arith::ExtUIOp::create(builder, loc, word, bits));
     bits = arith::TruncIOp::create(builder, loc, integer, bits);
   } else {
-    Value shift = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(32));
+    Value shift = elements.constant(builder.getI64IntegerAttr(32));
     Value low = exchange(arith::TruncIOp::create(builder, loc, word, bits));
     Value high = arith::ShRUIOp::create(builder, loc, bits, shift);
     high = exchange(arith::TruncIOp::create(builder, loc, word, high));

@@ -50,8 +50,8 @@ struct KernelSchedule {
 /// Why \p order over \p extent elements cannot be kept by \p layout; empty if it can.
 std::string refusal(ir::OrderAttr order, int64_t extent, const Layout &layout);
 
-/// A legal schedule for these access and index widths; empty with \p error set if no layout keeps an
-/// order of the operator, or the job has a form that is not handled yet.
+/// A legal schedule for these access and index widths; empty with \p error set if no layout keeps
+/// an order of the operator, or the job has a form that is not handled yet.
 std::optional<KernelSchedule> chooseSchedule(const std::vector<Job> &jobs, unsigned accessBytes,
                                              unsigned indexBits, std::string &error);
 

@@ -37,8 +37,8 @@ Value canonicalBits(OpBuilder &builder, Location loc, Value value) {
   };
   Value bits = arith::BitcastOp::create(builder, loc, integer, value);
   Value magnitude = arith::AndIOp::create(builder, loc, bits, constant(magnitudeMask));
-  Value isNaN = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, magnitude,
-                                      constant(infinity));
+  Value isNaN =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, magnitude, constant(infinity));
   return arith::SelectOp::create(builder, loc, isNaN, constant(magnitudeMask), bits);
 }
 
@@ -92,8 +92,8 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
   LogicalResult matchAndRewrite(ir::ConvertOp op, PatternRewriter &rewriter) const override {
     Value value = op.getOperand();
     mlir::Type from = value.getType(), to = op.getType();
-    bool narrow = isa<Float8E4M3FNType, Float8E5M2Type>(from) ||
-                  isa<Float8E4M3FNType, Float8E5M2Type>(to);
+    bool narrow =
+        isa<Float8E4M3FNType, Float8E5M2Type>(from) || isa<Float8E4M3FNType, Float8E5M2Type>(to);
     if (narrow || op.getRounding() != ir::Rounding::NearestEven)
       return failure();
     Location loc = op.getLoc();
@@ -169,8 +169,7 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
   template <typename Op> struct NumberExtremum : OpRewritePattern<Op> {
     using OpRewritePattern<Op>::OpRewritePattern;
     LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-      StringRef name =
-          std::is_same_v<Op, ir::MaxNumOp> ? "llvm.maximumnum" : "llvm.minimumnum";
+      StringRef name = std::is_same_v<Op, ir::MaxNumOp> ? "llvm.maximumnum" : "llvm.minimumnum";
       rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
           op, op.getType(), rewriter.getStringAttr(name), op->getOperands());
       return success();

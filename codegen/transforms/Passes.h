@@ -12,12 +12,17 @@
 
 namespace h3 {
 
-/// `h3-inline-rows`: every `h3.at` of an `h3.row` becomes the row's body at those indices, so that an
-/// element is computed where it is used.
+/// `h3-hoist-loads`: the loads inside an `scf.if` move into an `scf.if` of their own in front of
+/// it, so that a schedule can issue them early.
+std::unique_ptr<mlir::Pass> createHoistLoadsPass();
+
+/// `h3-inline-rows`: every `h3.at` of an `h3.row` becomes the row's body at those indices, so that
+/// an element is computed where it is used.
 std::unique_ptr<mlir::Pass> createInlineRowsPass();
 
-/// `h3-lower-scalars`: scalar operations of the dialect become `arith` and `llvm` operations without
-/// fast-math flags. Directed roundings and named approximations stay: they are the backend's.
+/// `h3-lower-scalars`: scalar operations of the dialect become `arith` and `llvm` operations
+/// without fast-math flags. Directed roundings and named approximations stay: they are the
+/// backend's.
 std::unique_ptr<mlir::Pass> createLowerScalarsPass();
 
 /// `h3-verify-no-fastmath`: fails on any operation that carries a fast-math flag.

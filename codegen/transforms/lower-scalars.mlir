@@ -54,12 +54,13 @@ h3.operator @conversions(%h: f16, %b: bf16, %f: f32, %d: f64, %i: i64) {
 // CHECK-LABEL: h3.operator @bits
 h3.operator @bits(%f: f32, %h: f16, %i: i32) {
   // The NaN is made canonical by integers: no float rewrite sees through it.
-  // CHECK-DAG: %[[INF:.*]] = arith.constant 2139095040 : i32
-  // CHECK-DAG: %[[NAN:.*]] = arith.constant 2147483647 : i32
   // CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
-  // CHECK: %[[MAG:.*]] = arith.andi %[[BITS]], %{{.*}} : i32
-  // CHECK: %[[ISNAN:.*]] = arith.cmpi ugt, %[[MAG]], %{{.*}} : i32
-  // CHECK: arith.select %[[ISNAN]], %{{.*}}, %[[BITS]] : i32
+  // CHECK: %[[MASK:.*]] = arith.constant 2147483647 : i32
+  // CHECK: %[[MAG:.*]] = arith.andi %[[BITS]], %[[MASK]] : i32
+  // CHECK: %[[INF:.*]] = arith.constant 2139095040 : i32
+  // CHECK: %[[ISNAN:.*]] = arith.cmpi ugt, %[[MAG]], %[[INF]] : i32
+  // CHECK: %[[NAN:.*]] = arith.constant 2147483647 : i32
+  // CHECK: arith.select %[[ISNAN]], %[[NAN]], %[[BITS]] : i32
   %0 = h3.to_bits %f : f32 to i32
   // CHECK: %[[LOW:.*]] = arith.trunci %{{.*}} : i32 to i16
   // CHECK: arith.bitcast %[[LOW]] : i16 to f16

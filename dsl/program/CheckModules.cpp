@@ -7,6 +7,7 @@
 #include "dsl/program/Builtins.h"
 #include "dsl/program/Names.h"
 #include "dsl/program/Orders.h"
+#include "dsl/program/UncalledFunctions.h"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,7 @@ public:
         checkOperator(op);
     }
     checkRecursion();
+    checkUncalledFunctions(index, diagnostics);
   }
 
 private:
@@ -79,7 +81,7 @@ private:
       names.push_back(&function.name);
     for (const ast::Operator &op : module->file->operators)
       names.push_back(&op.name);
-    std::stable_sort(names.begin(), names.end(), [](const ast::Name *a, const ast::Name *b) {
+    std::sort(names.begin(), names.end(), [](const ast::Name *a, const ast::Name *b) {
       return a->range.begin < b->range.begin;
     });
     for (const ast::Name *name : names)

@@ -142,6 +142,8 @@ struct Let {
 /// Index variables that are the digits of one axis, most significant first; one for a plain binder.
 struct Binder {
   std::vector<unsigned> variables; ///< ids of index variables; their ranges are `extent.factors`
+  /// As many factors as variables: for a plain binder the whole size, whatever its own factors are
+  /// (those are in the type of the row).
   Extent extent;
 };
 
@@ -208,7 +210,7 @@ struct Equation {
   struct Place {
     std::vector<unsigned> variables; ///< index variables, digits most significant first
     std::vector<bool> bound;         ///< whether the variable is one of an enclosing `for`
-    Extent extent;
+    Extent extent;                   ///< as in a `Binder`: one factor for each variable
   };
   unsigned tensor;
   std::vector<Place>

@@ -17,10 +17,12 @@ constexpr size_t maxTerms = 64, maxDegree = 16;
 /// taken away, longer products first.
 std::vector<std::pair<Monomial, int64_t>> written(const Polynomial &value) {
   std::vector<std::pair<Monomial, int64_t>> terms(value.terms.begin(), value.terms.end());
-  std::stable_sort(terms.begin(), terms.end(), [](const auto &a, const auto &b) {
+  std::sort(terms.begin(), terms.end(), [](const auto &a, const auto &b) {
     if ((a.second < 0) != (b.second < 0))
       return b.second < 0;
-    return a.first.size() > b.first.size();
+    if (a.first.size() != b.first.size())
+      return a.first.size() > b.first.size();
+    return a.first < b.first;
   });
   return terms;
 }
@@ -179,9 +181,12 @@ std::string SizeTable::text(const Polynomial &value) const {
   if (terms.empty())
     return "0";
   // A term with an index variable is what the text is about.
-  std::stable_partition(terms.begin(), terms.end(), [](const auto &term) {
+  auto isIndex = [](const auto &term) {
     return term.second > 0 && !term.first.empty() && term.first.back().kind == Atom::Kind::Index;
-  });
+  };
+  auto index = std::find_if(terms.begin(), terms.end(), isIndex);
+  if (index != terms.end())
+    std::rotate(terms.begin(), index, index + 1);
   std::string out;
   for (const auto &[monomial, coefficient] : terms) {
     bool negative = coefficient < 0;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <map>
 
 namespace h3 {
@@ -105,10 +106,14 @@ protected:
     return {assembled.back().get(), tensor::wholeView(assembled.back()->shape)};
   }
 
+  void check(const std::string &backend);
+  void compare(const Json &suite, tensor::TensorFile &file, RunResult &result);
+
   std::vector<std::unique_ptr<tensor::TensorData>> assembled;
 };
 
-TEST_P(Golden, ReferenceInterpreterHasTheBits) {
+/// Runs the case and compares every output.
+void Golden::check(const std::string &backend) {
   const Json &suite = *GetParam().suite;
   LoadedSpec spec;
   Diagnostics diagnostics;
@@ -120,6 +125,7 @@ TEST_P(Golden, ReferenceInterpreterHasTheBits) {
 
   RunRequest request;
   request.spec = &spec;
+  request.backend = backend;
   request.op = suite["operator"];
   for (const auto &[name, binding] : suite["bind"].items()) {
     request.tensors[name] =
@@ -130,10 +136,33 @@ TEST_P(Golden, ReferenceInterpreterHasTheBits) {
     request.settings[name] = value;
 
   RunResult result = runOperator(request);
+  if (backend != "reference" && result.code == ExitCode::Lacking)
+    GTEST_SKIP() << "skipped: " << result.message;
+  compare(suite, *file, result);
+
+  // The first variant that can serve did; the others have the same bits.
+  unsigned served = 1;
+  for (const std::string &variant : result.variants) {
+    request.variant = variant;
+    RunResult other = runOperator(request);
+    if (other.code != ExitCode::Good) {
+      EXPECT_NE(other.message.find("no_variant"), std::string::npos) << other.message;
+      continue;
+    }
+    SCOPED_TRACE(variant);
+    compare(suite, *file, other);
+    ++served;
+  }
+  if (!result.variants.empty())
+    std::cout << result.report << "; " << served - 1 << " of " << result.variants.size()
+              << " variants served\n";
+}
+
+void Golden::compare(const Json &suite, tensor::TensorFile &file, RunResult &result) {
   ASSERT_EQ(result.code, ExitCode::Good) << result.message;
   int64_t compared = 0;
   for (const auto &[name, reference] : suite["expect"].items()) {
-    BoundView expected = select(*file, expand(reference));
+    BoundView expected = select(file, expand(reference));
     ASSERT_TRUE(expected.storage) << name;
     ASSERT_TRUE(result.outputs.count(name)) << name;
     Comparison comparison = compareBits(result.outputs[name], expected);
@@ -143,6 +172,9 @@ TEST_P(Golden, ReferenceInterpreterHasTheBits) {
   }
   EXPECT_GT(compared, 0) << "nothing was compared";
 }
+
+TEST_P(Golden, ReferenceInterpreterHasTheBits) { check("reference"); }
+TEST_P(Golden, CudaDeviceHasTheBits) { check("cuda"); }
 
 std::string caseName(const testing::TestParamInfo<GoldenCase> &info) {
   return (*info.param.suite)["operator"].get<std::string>() + "_" + info.param.prefix;

@@ -16,10 +16,10 @@ std::string check(std::string_view line, PtxRules rules = {}) {
 }
 
 TEST(PtxCheck, RoundedArithmeticIsGood) {
-  for (const char *line : {"mul.rn.f32 \t%f3, %f1, %f2;", "add.rn.f16x2 %r1, %r2, %r3;",
-                           "sub.rn.bf16 %h1, %h2, %h3;", "div.rn.f32 %f1, %f2, %f3;",
-                           "sqrt.rn.f64 %d1, %d2;", "rcp.rn.f32 %f1, %f2;",
-                           "add.rz.f64 %d1, %d2, %d3;"})
+  for (const char *line :
+       {"mul.rn.f32 \t%f3, %f1, %f2;", "add.rn.f16x2 %r1, %r2, %r3;", "sub.rn.bf16 %h1, %h2, %h3;",
+        "div.rn.f32 %f1, %f2, %f3;", "sqrt.rn.f64 %d1, %d2;", "rcp.rn.f32 %f1, %f2;",
+        "add.rz.f64 %d1, %d2, %d3;"})
     EXPECT_EQ(check(line), "") << line;
 }
 
@@ -28,18 +28,18 @@ TEST(PtxCheck, OtherInstructionsAreGood) {
        {"mov.b32 %f1, 0f3F800000;", "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];",
         "setp.lt.f32 %p1, %f1, %f2;", "@%p1 bra $L__BB0_2;", "max.NaN.f32 %f1, %f2, %f3;",
         "neg.f16 %h1, %h2;", "cvt.rn.f16.f32 %h1, %f1;", "mad.lo.s32 %r1, %r2, %r3, %r4;",
-        "mul.wide.u32 %rd1, %r1, 4;", "// mul.f32", ".reg .f32 %f<3>;", "$L__BB0_1:",
-        "mov.b64 %rd1, {%f1, %f2};"})
+        "mul.wide.u32 %rd1, %r1, 4;", "// mul.f32", ".reg .f32 %f<3>;",
+        "$L__BB0_1:", "mov.b64 %rd1, {%f1, %f2};"})
     EXPECT_EQ(check(line), "") << line;
 }
 
 TEST(PtxCheck, ArithmeticWithoutRoundingIsNot) {
   EXPECT_EQ(check("mul.f32 %f3, %f1, %f2;"),
             "PTX line 4: 'mul.f32' has no rounding modifier, so that the assembler may fuse it");
-  for (const char *line : {"add.f32 %f3, %f1, %f2;", "sub.f16 %h1, %h2, %h3;",
-                           "mul.f16x2 %r1, %r2, %r3;", "add.bf16x2 %r1, %r2, %r3;",
-                           "add.f64 %d1, %d2, %d3;", "@%p1 mul.f32 %f3, %f1, %f2;",
-                           "@!%p1 add.f32 %f3, %f1, %f2;", "{ mul.f32 %f3, %f1, %f2; }"})
+  for (const char *line :
+       {"add.f32 %f3, %f1, %f2;", "sub.f16 %h1, %h2, %h3;", "mul.f16x2 %r1, %r2, %r3;",
+        "add.bf16x2 %r1, %r2, %r3;", "add.f64 %d1, %d2, %d3;", "@%p1 mul.f32 %f3, %f1, %f2;",
+        "@!%p1 add.f32 %f3, %f1, %f2;", "{ mul.f32 %f3, %f1, %f2; }"})
     EXPECT_NE(check(line), "") << line;
 }
 

@@ -55,6 +55,16 @@ TEST(Limits, ChainsOfCalls) {
             "calls and expressions nest more than 600 deep here");
 }
 
+TEST(Limits, DeepExpressionsInDeepCalls) {
+  std::string items = "fn g0(x: f32) -> f32 = x + 1.0\n";
+  for (unsigned i = 1; i <= 10; ++i)
+    items += "fn g" + std::to_string(i) +
+             "(x: f32) -> f32 = " + nested("sqrt(", "g" + std::to_string(i - 1) + "(x)", ")", 180) +
+             "\n";
+  EXPECT_EQ(AnalysedText(elementwise("y[r, i] = g10(x[r, i])", "f32", "f32", items)).message(),
+            "calls and expressions nest more than 600 deep here");
+}
+
 TEST(Limits, ExpansionEnds) {
   std::string items = "fn g0(x: f32) -> f32 = x + 1.0\n";
   for (unsigned i = 1; i <= 60; ++i) {

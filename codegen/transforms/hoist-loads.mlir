@@ -1,0 +1,44 @@
+// RUN: h3-opt %s -h3-hoist-loads | FileCheck %s
+
+// Both levels of a piecewise row get a twin that only loads, with the same conditions.
+// CHECK-LABEL: h3.operator @piecewise
+// CHECK-SAME: (%[[X:.*]]: !h3.tensor<f16, 1>
+h3.operator @piecewise(%x: !h3.tensor<f16, 1>, %c: !h3.tensor<f16, 1>, %y: !h3.tensor<f16, 1>, %n: index) {
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  h3.forall (%i) in (%n) {
+    // CHECK: %[[LOW:.*]] = arith.cmpi slt, %[[I:.*]], %{{.*}}
+    %low = arith.cmpi slt, %i, %c8 : index
+    // CHECK-NEXT: %[[P:.*]]:3 = scf.if %[[LOW]] -> (f16, f16, f16) {
+    // CHECK-NEXT:   %[[C:.*]] = h3.load
+    // CHECK-NEXT:   %[[AT:.*]] = arith.addi %[[I]]
+    // CHECK-NEXT:   %[[L:.*]] = h3.load %[[X]][%[[AT]]]
+    // CHECK:        scf.yield %[[C]], %[[L]], %{{.*}}
+    // CHECK-NEXT: } else {
+    // CHECK:        arith.cmpi slt
+    // CHECK-NEXT:   scf.if %{{.*}} -> (f16) {
+    // CHECK-NEXT:     h3.load
+    // CHECK:      %[[R:.*]] = scf.if %[[LOW]] -> (f16) {
+    // CHECK-NEXT:   h3.mul %[[P]]#0, %[[P]]#1
+    // CHECK-NOT: h3.load
+    %r = scf.if %low -> (f16) {
+      %k = h3.load %c[%i] : !h3.tensor<f16, 1>
+      %j = arith.addi %i, %c8 : index
+      %v = h3.load %x[%j] : !h3.tensor<f16, 1>
+      %m = h3.mul %k, %v : f16
+      scf.yield %m : f16
+    } else {
+      %mid = arith.cmpi slt, %i, %c16 : index
+      %s = scf.if %mid -> (f16) {
+        %v = h3.load %x[%i] : !h3.tensor<f16, 1>
+        scf.yield %v : f16
+      } else {
+        %z = arith.constant 0.0 : f16
+        scf.yield %z : f16
+      }
+      scf.yield %s : f16
+    }
+    h3.store %r, %y[%i] : !h3.tensor<f16, 1>
+  }
+  h3.yield
+}
