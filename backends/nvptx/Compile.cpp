@@ -21,8 +21,10 @@
 #include <mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h>
 #include <mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h>
 #include <mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h>
+#include <mlir/Conversion/UBToLLVM/UBToLLVM.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/LLVMIR/NVVMDialect.h>
+#include <mlir/Dialect/UB/IR/UBOps.h>
 #include <mlir/IR/Verifier.h>
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
@@ -41,9 +43,10 @@ namespace h3::nvptx {
 std::unique_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   registry.insert<ir::H3Dialect, arith::ArithDialect, scf::SCFDialect, gpu::GPUDialect,
-                  cf::ControlFlowDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
+                  cf::ControlFlowDialect, ub::UBDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
   registerConvertNVVMToLLVMInterface(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

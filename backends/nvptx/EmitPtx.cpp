@@ -107,15 +107,18 @@ unsigned fusedMultiplyAdds(const Module &module, const h3::Target &target) {
   for (const Function &function : module)
     for (const BasicBlock &block : function)
       for (const Instruction &instruction : block) {
+        bool isFused = false;
         if (auto *call = dyn_cast<CallBase>(&instruction)) {
           StringRef name = call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
-          count += name.starts_with("llvm.fma.") || name.starts_with("llvm.nvvm.fma.");
+          isFused = name.starts_with("llvm.fma.") || name.starts_with("llvm.nvvm.fma.");
         }
         unsigned opcode = instruction.getOpcode();
         bool isArithmetic = opcode == Instruction::FAdd || opcode == Instruction::FSub ||
                             opcode == Instruction::FMul;
-        count += isArithmetic && instruction.getType()->getScalarType()->isBFloatTy() &&
-                 !target.has(Capability::Bf16Arithmetic);
+        isFused |= isArithmetic && instruction.getType()->getScalarType()->isBFloatTy() &&
+                   !target.has(Capability::Bf16Arithmetic);
+        auto *vector = dyn_cast<FixedVectorType>(instruction.getType());
+        count += isFused ? (vector ? vector->getNumElements() : 1) : 0;
       }
   return count;
 }

@@ -15,6 +15,30 @@ using namespace mlir;
 namespace h3::nvptx {
 namespace {
 
+/// Replaces \p op by calls of an intrinsic on scalars, one for each element of a vector.
+void replaceByIntrinsic(Operation *op, StringRef name, PatternRewriter &rewriter) {
+  Location loc = op->getLoc();
+  StringAttr intrinsic = rewriter.getStringAttr(name);
+  mlir::Type type = op->getResult(0).getType();
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector) {
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(op, type, intrinsic, op->getOperands());
+    return;
+  }
+  Value whole = LLVM::PoisonOp::create(rewriter, loc, vector);
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+    Value position = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(lane));
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(LLVM::ExtractElementOp::create(rewriter, loc, operand, position));
+    Value result =
+        LLVM::CallIntrinsicOp::create(rewriter, loc, vector.getElementType(), intrinsic, operands)
+            .getResult(0);
+    whole = LLVM::InsertElementOp::create(rewriter, loc, whole, result, position);
+  }
+  rewriter.replaceOp(op, whole);
+}
+
 struct Approx : OpRewritePattern<ir::ApproxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ApproxOp op, PatternRewriter &rewriter) const override {
@@ -33,8 +57,7 @@ struct Approx : OpRewritePattern<ir::ApproxOp> {
       intrinsic = "llvm.nvvm.sqrt.approx.f";
       break;
     }
-    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
-        op, op.getType(), rewriter.getStringAttr(intrinsic), op->getOperands());
+    replaceByIntrinsic(op, intrinsic, rewriter);
     return success();
   }
 };
@@ -43,14 +66,13 @@ struct Approx : OpRewritePattern<ir::ApproxOp> {
 template <typename Op> struct Directed : OpRewritePattern<Op> {
   Directed(MLIRContext *context, StringRef name) : OpRewritePattern<Op>(context), name(name) {}
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    mlir::Type type = op.getType();
+    mlir::Type type = getElementTypeOrSelf(op.getType());
     if (op.getRounding() == ir::Rounding::NearestEven || !(type.isF32() || type.isF64()))
       return failure();
     std::string intrinsic = "llvm.nvvm." + name.str() + "." +
                             ir::stringifyRounding(op.getRounding()).str() +
                             (type.isF32() ? ".f" : ".d");
-    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(op, type, rewriter.getStringAttr(intrinsic),
-                                                       op->getOperands());
+    replaceByIntrinsic(op, intrinsic, rewriter);
     return success();
   }
   StringRef name;

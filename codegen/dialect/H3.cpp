@@ -275,7 +275,7 @@ LogicalResult ReduceOp::verify() {
 }
 
 LogicalResult ConvertOp::verify() {
-  Type from = getOperand().getType(), to = getType();
+  Type from = getElementTypeOrSelf(getOperand()), to = getElementTypeOrSelf(getType());
   if (from == to)
     return emitOpError() << "converts " << from << " to itself";
   if (isa<FloatType>(from) && !isa<FloatType>(to))

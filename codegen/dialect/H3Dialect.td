@@ -45,10 +45,18 @@ def H3_RowType : H3_Type<"Row", "row"> {
   let assemblyFormat = "`<` $elementType `,` $rank `>`";
 }
 
-def H3_Float : AnyTypeOf<[F16, BF16, F32, F64], "a float type with arithmetic">;
-def H3_AnyFloat : AnyTypeOf<[F16, BF16, F32, F64, F8E4M3FN, F8E5M2], "a float type">;
-def H3_Integer : AnyTypeOf<[I32, I64], "i32 or i64">;
+// A scheduled kernel applies the scalar operations to several elements at once: one operation on a
+// vector is that operation on each of its elements.
+class H3_Elements<list<Type> types, string text> :
+    AnyTypeOf<!listconcat(types, [VectorOfRankAndType<[1], types>]), text>;
+
+def H3_Float : H3_Elements<[F16, BF16, F32, F64], "a float type with arithmetic">;
+def H3_F32 : H3_Elements<[F32], "f32">;
+def H3_Integer : H3_Elements<[I32, I64], "i32 or i64">;
 def H3_Scalar : AnyTypeOf<[I1, I32, I64, Index, F16, BF16, F32, F64, F8E4M3FN, F8E5M2], "a scalar">;
+def H3_Convertible : H3_Elements<[I32, I64, F16, BF16, F32, F64, F8E4M3FN, F8E5M2],
+                                 "a number">;
+def H3_ConvertibleFrom : AnyTypeOf<[H3_Convertible, Index], "a number or an index">;
 
 //===----------------------------------------------------------------------===//
 // Attributes

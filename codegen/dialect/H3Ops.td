@@ -188,8 +188,8 @@ def H3_ShrOp : H3_BinaryOp<"shr", H3_Integer,
 
 def H3_ApproxOp : H3_Op<"approx", [Pure, SameOperandsAndResultType]> {
   let summary = "A named approximation: the bits that the special function unit gives";
-  let arguments = (ins H3_Approximation:$function, F32:$operand);
-  let results = (outs F32:$result);
+  let arguments = (ins H3_Approximation:$function, H3_F32:$operand);
+  let results = (outs H3_F32:$result);
   let assemblyFormat = "$function $operand attr-dict `:` type($result)";
 }
 
@@ -199,9 +199,9 @@ def H3_ConvertOp : H3_Op<"convert", [Pure]> {
     From any float or integer to a float type, from an integer to an integer type. `saturate` is for
     the 8-bit types: overflow becomes the largest number.
   }];
-  let arguments = (ins H3_Scalar:$operand, DefaultValuedAttr<H3_Rounding,
+  let arguments = (ins H3_ConvertibleFrom:$operand, DefaultValuedAttr<H3_Rounding,
                        "::h3::ir::Rounding::NearestEven">:$rounding, UnitAttr:$saturate);
-  let results = (outs H3_Scalar:$result);
+  let results = (outs H3_Convertible:$result);
   let assemblyFormat = [{
     $operand (`round` $rounding^)? (`saturate` $saturate^)? attr-dict
     `:` type($operand) `to` type($result)

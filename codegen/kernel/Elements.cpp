@@ -43,26 +43,6 @@ Value Elements::constant(int64_t value) {
 void Elements::bindElement(Value element, Value base, unsigned width) {
   vector = width;
   elementBases[element] = base;
-  values.erase(element);
-}
-
-Elements::Lanes Elements::lanes(Value value) {
-  auto known = values.find(value);
-  if (known == values.end()) {
-    // The numbers of the elements themselves are needed rarely: vector accesses need only the
-    // first.
-    assert(elementBases.contains(value) && "operands are emitted before their users");
-    Value base = elementBases[value];
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointAfterValue(base);
-    Lanes all{base};
-    for (unsigned lane = 1; lane < vector; ++lane)
-      all.push_back(arith::AddIOp::create(builder, base.getLoc(), base, constant(lane)));
-    known = values.try_emplace(value, all).first;
-  }
-  if (soleLane >= 0 && known->second.size() > 1)
-    return {known->second[soleLane]};
-  return known->second;
 }
 
 void Elements::emitBlock(Block &block) {
@@ -83,53 +63,154 @@ void Elements::emit(Operation &op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Values of the elements
+//===----------------------------------------------------------------------===//
+
+bool Elements::isElementIndex(Value value) const {
+  return elementBases.contains(value) ||
+         (value.getDefiningOp() && elementIndices.contains(value.getDefiningOp()));
+}
+
+Value Elements::emitted(Value value) {
+  if (isElementIndex(value)) {
+    if (soleLane >= 0 || vector == 1)
+      return ofLane(value, std::max(soleLane, 0));
+    return ofAllLanes(value);
+  }
+  auto known = values.find(value);
+  assert(known != values.end() && "operands are emitted before their users");
+  if (soleLane >= 0 && isa<VectorType>(known->second.getType()))
+    return extract(known->second, soleLane);
+  return known->second;
+}
+
+/// The index arithmetic of one element, as scalars.
+Value Elements::ofLane(Value value, unsigned lane) {
+  if (Value base = elementBases.lookup(value)) {
+    if (lane == 0)
+      return base;
+    return arith::AddIOp::create(builder, base.getLoc(), base, constant(lane));
+  }
+  if (!isElementIndex(value))
+    return values.lookup(value);
+  SmallVector<Value> operands;
+  for (Value operand : value.getDefiningOp()->getOperands())
+    operands.push_back(ofLane(operand, lane));
+  return clone(*value.getDefiningOp(), operands);
+}
+
+/// The same for all elements, as vectors.
+Value Elements::ofAllLanes(Value value) {
+  if (Value base = elementBases.lookup(value)) {
+    SmallVector<APInt> steps;
+    for (unsigned lane = 0; lane < vector; ++lane)
+      steps.push_back(APInt(indexType.getWidth(), lane));
+    auto type = VectorType::get(vector, indexType);
+    Value offsets = constant(DenseElementsAttr::get(type, steps));
+    return arith::AddIOp::create(builder, base.getLoc(), broadcast(base), offsets);
+  }
+  if (!isElementIndex(value))
+    return broadcast(values.lookup(value));
+  SmallVector<Value> operands;
+  for (Value operand : value.getDefiningOp()->getOperands())
+    operands.push_back(ofAllLanes(operand));
+  return clone(*value.getDefiningOp(), operands);
+}
+
+Value Elements::broadcast(Value scalar) {
+  if (isa<VectorType>(scalar.getType()))
+    return scalar;
+  Location loc = scalar.getLoc();
+  auto type = VectorType::get(vector, scalar.getType());
+  if (auto known = scalar.getDefiningOp<arith::ConstantOp>())
+    return constant(DenseElementsAttr::get(type, Attribute(known.getValue())));
+  Value first =
+      LLVM::InsertElementOp::create(builder, loc, LLVM::PoisonOp::create(builder, loc, type),
+                                    scalar, constant(builder.getI32IntegerAttr(0)));
+  SmallVector<int32_t> zeros(vector, 0);
+  return LLVM::ShuffleVectorOp::create(builder, loc, first, first, zeros);
+}
+
+Value Elements::extract(Value whole, unsigned lane) {
+  return LLVM::ExtractElementOp::create(builder, whole.getLoc(), whole,
+                                        constant(builder.getI32IntegerAttr(lane)));
+}
+
+Value Elements::gather(ArrayRef<Value> lanes) {
+  Location loc = lanes.front().getLoc();
+  auto type = VectorType::get(lanes.size(), lanes.front().getType());
+  Value whole = LLVM::PoisonOp::create(builder, loc, type);
+  for (auto [lane, value] : llvm::enumerate(lanes))
+    whole = LLVM::InsertElementOp::create(builder, loc, whole, value,
+                                          constant(builder.getI32IntegerAttr(lane)));
+  return whole;
+}
+
+/// A copy of a pure operation with one result; a vector operation if an operand is a vector.
+Value Elements::clone(Operation &op, ArrayRef<Value> operands) {
+  bool isVector =
+      llvm::any_of(operands, [](Value operand) { return isa<VectorType>(operand.getType()); });
+  IRMapping mapping;
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    bool keepsScalar = isa<arith::SelectOp>(op) && index == 0;
+    mapping.map(op.getOperand(index), isVector && !keepsScalar ? broadcast(operand) : operand);
+  }
+  Operation *copy = builder.clone(op, mapping);
+  for (Value result : copy->getResults()) {
+    mlir::Type type = kernelType(result.getType());
+    result.setType(isVector ? VectorType::get(vector, type) : type);
+  }
+  return copy->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
 void Elements::emitPure(Operation &op) {
-  if (op.getNumRegions() || !isPure(&op))
+  if (op.getNumRegions() || op.getNumResults() != 1 || !isPure(&op))
     return fail(&op, "'" + op.getName().getStringRef().str() + "' has no code generation here");
-  SmallVector<Lanes> operands;
-  size_t width = 1;
-  for (Value operand : op.getOperands()) {
-    operands.push_back(lanes(operand));
-    width = std::max(width, operands.back().size());
+  mlir::Type type = op.getResult(0).getType();
+  if ((type.isIndex() || type.isInteger(1)) &&
+      llvm::all_of(op.getOperands(),
+                   [&](Value operand) {
+                     return isElementIndex(operand) || operand.getType().isIndex() ||
+                            operand.getType().isInteger(1);
+                   }) &&
+      llvm::any_of(op.getOperands(), [&](Value operand) { return isElementIndex(operand); }) &&
+      llvm::none_of(op.getOperands(), [&](Value operand) {
+        Value known = values.lookup(operand);
+        return known && isa<VectorType>(known.getType());
+      })) {
+    elementIndices.insert(&op);
+    return;
   }
-  SmallVector<Lanes> results(op.getNumResults());
-  for (size_t lane = 0; lane < width; ++lane) {
-    IRMapping mapping;
-    for (auto [operand, mapped] : llvm::zip(op.getOperands(), operands))
-      mapping.map(operand, mapped.size() == 1 ? mapped.front() : mapped[lane]);
-    Operation *copy = builder.clone(op, mapping);
-    for (auto [result, list] : llvm::zip(copy->getResults(), results)) {
-      result.setType(kernelType(result.getType()));
-      list.push_back(result);
-    }
-  }
-  for (auto [result, list] : llvm::zip(op.getResults(), results))
-    bind(result, list);
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(emitted(operand));
+  bind(op.getResult(0), clone(op, operands));
 }
 
 void Elements::emitConstant(arith::ConstantOp op) {
   TypedAttr value = op.getValue();
   if (op.getType().isIndex())
     value = builder.getIntegerAttr(indexType, cast<IntegerAttr>(value).getInt());
-  bind(op, {constant(value)});
+  bind(op, constant(value));
 }
 
 /// Between `index` and i64: the variant's index type is as wide or narrower.
 void Elements::emitCast(arith::IndexCastOp op) {
-  Lanes results;
+  Value value = emitted(op.getIn());
   mlir::Type to = kernelType(op.getType());
-  for (Value value : lanes(op.getIn())) {
-    unsigned from = value.getType().getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
-    if (from < width)
-      value = arith::ExtSIOp::create(builder, op.getLoc(), to, value);
-    else if (from > width)
-      value = arith::TruncIOp::create(builder, op.getLoc(), to, value);
-    results.push_back(value);
-  }
-  bind(op, results);
+  unsigned from = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (auto type = dyn_cast<VectorType>(value.getType()))
+    to = VectorType::get(type.getShape(), to);
+  if (from < width)
+    value = arith::ExtSIOp::create(builder, op.getLoc(), to, value);
+  else if (from > width)
+    value = arith::TruncIOp::create(builder, op.getLoc(), to, value);
+  bind(op, value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,16 +234,18 @@ bool Elements::decompose(Value value, bool negated, Affine &affine) {
   if (auto difference = value.getDefiningOp<arith::SubIOp>())
     return decompose(difference.getLhs(), negated, affine) &&
            decompose(difference.getRhs(), !negated, affine);
-  auto known = values.find(value);
-  if (known == values.end() || known->second.size() != 1)
+  Value known = values.lookup(value);
+  if (!known || isa<VectorType>(known.getType()))
     return false;
   affine.terms.push_back({value, negated});
   return true;
 }
 
 bool Elements::agrees(Value condition, std::vector<plan::Condition> &pending) {
-  if (lanes(condition).size() == 1)
-    return true;
+  if (!isElementIndex(condition)) {
+    Value known = values.lookup(condition);
+    return known && !isa<VectorType>(known.getType());
+  }
   Operation *op = condition.getDefiningOp();
   if (isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return agrees(op->getOperand(0), pending) && agrees(op->getOperand(1), pending);
@@ -204,31 +287,34 @@ bool Elements::agrees(Value condition, std::vector<plan::Condition> &pending) {
 }
 
 void Elements::emitIf(scf::IfOp op) {
-  Lanes condition = lanes(op.getCondition());
+  Value condition = op.getCondition();
   std::vector<plan::Condition> pending;
-  if (agrees(op.getCondition(), pending)) {
+  if (soleLane >= 0 || vector == 1)
+    return emitIfOnce(op, emitted(condition));
+  if (agrees(condition, pending)) {
     guards.commit(pending);
-    emitIfOnce(op, condition.front());
-    return;
+    return emitIfOnce(op, isElementIndex(condition) ? ofLane(condition, 0) : emitted(condition));
   }
-  SmallVector<Lanes> results(op.getNumResults());
-  for (size_t lane = 0; lane < condition.size(); ++lane) {
+  SmallVector<SmallVector<Value>> results(op.getNumResults());
+  for (unsigned lane = 0; lane < vector; ++lane) {
     restrictTo(lane);
-    emitIfOnce(op, condition[lane]);
+    emitIfOnce(op, emitted(condition));
+    if (!message.empty())
+      return;
     for (auto [result, list] : llvm::zip(op.getResults(), results))
-      list.push_back(uniform(result));
+      list.push_back(emitted(result));
   }
   restrictTo(-1);
   for (auto [result, list] : llvm::zip(op.getResults(), results))
-    bind(result, list);
+    bind(result, gather(list));
 }
 
-/// The results' lanes are known only when both branches are emitted, so the branches are built
-/// first and then moved into an operation with the right results.
+/// Which results are vectors is known only when both branches are emitted, so the branches are
+/// built first and then moved into an operation with the right results.
 void Elements::emitIfOnce(scf::IfOp op, Value condition) {
   Location loc = op.getLoc();
   auto draft = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/true);
-  SmallVector<Lanes> yielded[2];
+  SmallVector<Value> yielded[2];
   Region *drafts[] = {&draft.getThenRegion(), &draft.getElseRegion()};
   Region *sources[] = {&op.getThenRegion(), &op.getElseRegion()};
   for (int side = 0; side < 2; ++side) {
@@ -237,54 +323,38 @@ void Elements::emitIfOnce(scf::IfOp op, Value condition) {
     if (sources[side]->empty())
       continue;
     emitBlock(sources[side]->front());
+    if (!message.empty())
+      return;
     for (Value value : sources[side]->front().getTerminator()->getOperands())
-      yielded[side].push_back(message.empty() ? lanes(value) : Lanes{});
+      yielded[side].push_back(emitted(value));
   }
-  if (!message.empty() || op.getNumResults() == 0)
+  if (op.getNumResults() == 0)
     return;
 
   SmallVector<mlir::Type> types;
-  SmallVector<size_t> widths;
-  for (auto [result, a, b] : llvm::zip(op.getResults(), yielded[0], yielded[1])) {
-    widths.push_back(std::max(a.size(), b.size()));
-    types.append(widths.back(), kernelType(result.getType()));
-  }
+  for (auto [a, b] : llvm::zip(yielded[0], yielded[1]))
+    types.push_back(isa<VectorType>(a.getType()) ? a.getType() : b.getType());
   auto branch = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/true);
   Region *regions[] = {&branch.getThenRegion(), &branch.getElseRegion()};
   for (int side = 0; side < 2; ++side) {
     regions[side]->takeBody(*drafts[side]);
-    SmallVector<Value> flat;
-    for (auto [list, width] : llvm::zip(yielded[side], widths))
-      for (size_t lane = 0; lane < width; ++lane)
-        flat.push_back(list.size() == 1 ? list.front() : list[lane]);
     Block &block = regions[side]->front();
     block.getTerminator()->erase();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&block);
-    scf::YieldOp::create(builder, loc, flat);
+    for (auto [value, type] : llvm::zip(yielded[side], types))
+      if (isa<VectorType>(type))
+        value = broadcast(value);
+    scf::YieldOp::create(builder, loc, yielded[side]);
   }
   draft.erase();
-  size_t next = 0;
-  for (auto [result, width] : llvm::zip(op.getResults(), widths)) {
-    Lanes list;
-    for (size_t lane = 0; lane < width; ++lane)
-      list.push_back(branch.getResult(next++));
-    bind(result, list);
-  }
+  for (auto [result, value] : llvm::zip(op.getResults(), branch.getResults()))
+    bind(result, value);
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-SmallVector<Value> Elements::indicesOf(OperandRange indices, unsigned lane) {
-  SmallVector<Value> result;
-  for (Value index : indices) {
-    Lanes all = lanes(index);
-    result.push_back(all.size() == 1 ? all.front() : all[lane]);
-  }
-  return result;
-}
 
 Value Elements::address(const KernelTensor &tensor, mlir::Type element, ArrayRef<Value> indices,
                         bool unitStride, Location loc) {
@@ -305,7 +375,7 @@ unsigned Elements::pieceLength(Value tensor, OperandRange indices, Affine &last)
   if (!accessBytes || vector == 1 || soleLane >= 0 || indices.empty())
     return 1;
   for (Value index : indices.drop_back())
-    if (lanes(index).size() != 1)
+    if (Value known = values.lookup(index); !known || isa<VectorType>(known.getType()))
       return 1;
   if (!decompose(indices.back(), false, last) || !last.element)
     return 1;
@@ -323,21 +393,37 @@ unsigned Elements::pieceLength(Value tensor, OperandRange indices, Affine &last)
   return length;
 }
 
-Value Elements::vectorAddress(Value tensor, OperandRange indices, const Affine &last,
-                              unsigned piece, unsigned length, Location loc) {
+Value Elements::pieceAddress(Value tensor, OperandRange indices, const Affine &last, unsigned piece,
+                             unsigned length, Location loc) {
   Value index = elementBases[last.element];
   for (auto [term, negated] : last.terms) {
     if (negated)
-      index = arith::SubIOp::create(builder, loc, index, uniform(term));
+      index = arith::SubIOp::create(builder, loc, index, emitted(term));
     else
-      index = arith::AddIOp::create(builder, loc, index, uniform(term));
+      index = arith::AddIOp::create(builder, loc, index, emitted(term));
   }
   if (int64_t shift = last.constant + static_cast<int64_t>(piece) * length)
     index = arith::AddIOp::create(builder, loc, index, constant(shift));
-  SmallVector<Value> position = indicesOf(indices.drop_back(), 0);
+  SmallVector<Value> position;
+  for (Value outer : indices.drop_back())
+    position.push_back(emitted(outer));
   position.push_back(index);
   mlir::Type element = cast<ir::TensorType>(tensor.getType()).getElementType();
   return address(tensors[tensor], element, position, /*unitStride=*/true, loc);
+}
+
+Value Elements::laneAddress(Value tensor, mlir::Type element, OperandRange indices, unsigned lane,
+                            Location loc) {
+  SmallVector<Value> position;
+  for (Value index : indices) {
+    if (isElementIndex(index)) {
+      position.push_back(ofLane(index, lane));
+      continue;
+    }
+    Value known = emitted(index);
+    position.push_back(isa<VectorType>(known.getType()) ? extract(known, lane) : known);
+  }
+  return address(tensors[tensor], element, position, false, loc);
 }
 
 void Elements::emitLoad(ir::LoadOp op) {
@@ -346,33 +432,47 @@ void Elements::emitLoad(ir::LoadOp op) {
   mlir::Type element = op.getType();
   if (isa<Float8E4M3FNType, Float8E5M2Type>(element))
     return fail(op, "8-bit floats have no code generation yet");
-  const KernelTensor &access = tensors[tensor];
+  bool isInvariant = tensors[tensor].isInvariant;
   unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  auto load = [&](mlir::Type type, Value pointer, unsigned alignment) -> Value {
+    return LLVM::LoadOp::create(builder, loc, type, pointer, alignment, /*isVolatile=*/false,
+                                /*isNonTemporal=*/false, isInvariant);
+  };
+
   Affine last;
   unsigned length = pieceLength(tensor, op.getIndices(), last);
-  Lanes result;
   if (length > 1) {
     auto type = VectorType::get(length, element);
-    for (unsigned piece = 0; piece < vector / length; ++piece) {
-      Value pointer = vectorAddress(tensor, op.getIndices(), last, piece, length, loc);
-      Value loaded =
-          LLVM::LoadOp::create(builder, loc, type, pointer, length * bytes,
-                               /*isVolatile=*/false, /*isNonTemporal=*/false, access.isInvariant);
-      for (unsigned lane = 0; lane < length; ++lane)
-        result.push_back(LLVM::ExtractElementOp::create(builder, loc, loaded,
-                                                        constant(builder.getI32IntegerAttr(lane))));
+    SmallVector<Value> pieces;
+    for (unsigned piece = 0; piece < vector / length; ++piece)
+      pieces.push_back(load(type, pieceAddress(tensor, op.getIndices(), last, piece, length, loc),
+                            length * bytes));
+    // Neighbours are laid end to end, pair by pair.
+    while (pieces.size() > 1) {
+      SmallVector<Value> joined;
+      for (size_t i = 0; i < pieces.size(); i += 2) {
+        unsigned width = cast<VectorType>(pieces[i].getType()).getNumElements();
+        auto mask = llvm::to_vector(llvm::seq<int32_t>(0, 2 * width));
+        joined.push_back(
+            LLVM::ShuffleVectorOp::create(builder, loc, pieces[i], pieces[i + 1], mask));
+      }
+      pieces = joined;
     }
-  } else {
-    size_t width = 1;
-    for (Value index : op.getIndices())
-      width = std::max(width, lanes(index).size());
-    for (unsigned lane = 0; lane < width; ++lane) {
-      Value pointer = address(access, element, indicesOf(op.getIndices(), lane), false, loc);
-      result.push_back(LLVM::LoadOp::create(builder, loc, element, pointer, bytes, false, false,
-                                            access.isInvariant));
-    }
+    return bind(op, pieces.front());
   }
-  bind(op, result);
+
+  bool varies = llvm::any_of(op.getIndices(), [&](Value index) {
+    Value known = values.lookup(index);
+    return isElementIndex(index) || (known && isa<VectorType>(known.getType()));
+  });
+  if (soleLane >= 0 || vector == 1 || !varies)
+    return bind(op, load(element,
+                         laneAddress(tensor, element, op.getIndices(), std::max(soleLane, 0), loc),
+                         bytes));
+  SmallVector<Value> lanes;
+  for (unsigned lane = 0; lane < vector; ++lane)
+    lanes.push_back(load(element, laneAddress(tensor, element, op.getIndices(), lane, loc), bytes));
+  bind(op, gather(lanes));
 }
 
 void Elements::emitStore(ir::StoreOp op) {
@@ -385,33 +485,32 @@ void Elements::emitStore(ir::StoreOp op) {
     return fail(op, "bool tensors have no code generation");
   unsigned bytes = element.getIntOrFloatBitWidth() / 8;
   mlir::Type stored = builder.getIntegerType(bytes * 8);
-  auto bits = [&](Value value) {
-    return isa<FloatType>(element) ? canonicalBits(builder, loc, value) : value;
-  };
-  Lanes value = lanes(op.getValue());
+  Value value = emitted(op.getValue());
+  if (isa<FloatType>(element))
+    value = canonicalBits(builder, loc, value);
+
   Affine last;
   unsigned length = pieceLength(tensor, op.getIndices(), last);
   if (length > 1) {
-    auto type = VectorType::get(length, stored);
+    value = broadcast(value);
     for (unsigned piece = 0; piece < vector / length; ++piece) {
-      Value whole = LLVM::PoisonOp::create(builder, loc, type);
-      for (unsigned lane = 0; lane < length; ++lane) {
-        Value single = value.size() == 1 ? value.front() : value[piece * length + lane];
-        whole = LLVM::InsertElementOp::create(builder, loc, whole, bits(single),
-                                              constant(builder.getI32IntegerAttr(lane)));
+      Value part = value;
+      if (length < vector) {
+        auto mask = llvm::to_vector(llvm::seq<int32_t>(piece * length, (piece + 1) * length));
+        part = LLVM::ShuffleVectorOp::create(builder, loc, value, value, mask);
       }
-      Value pointer = vectorAddress(tensor, op.getIndices(), last, piece, length, loc);
-      LLVM::StoreOp::create(builder, loc, whole, pointer, length * bytes);
+      Value pointer = pieceAddress(tensor, op.getIndices(), last, piece, length, loc);
+      LLVM::StoreOp::create(builder, loc, part, pointer, length * bytes);
     }
     return;
   }
-  size_t width = 1;
-  for (Value index : op.getIndices())
-    width = std::max(width, lanes(index).size());
-  for (unsigned lane = 0; lane < width; ++lane) {
-    Value single = value.size() == 1 ? value.front() : value[lane];
-    Value pointer = address(tensors[tensor], stored, indicesOf(op.getIndices(), lane), false, loc);
-    LLVM::StoreOp::create(builder, loc, bits(single), pointer, bytes);
+  bool varies = llvm::any_of(op.getIndices(), [&](Value index) { return isElementIndex(index); });
+  unsigned count = soleLane >= 0 || !varies ? 1 : vector;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    Value single = isa<VectorType>(value.getType()) ? extract(value, lane) : value;
+    unsigned position = soleLane >= 0 ? soleLane : lane;
+    LLVM::StoreOp::create(builder, loc, single,
+                          laneAddress(tensor, stored, op.getIndices(), position, loc), bytes);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "codegen/kernel/Guards.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/Builders.h>
 
@@ -25,9 +26,13 @@ struct KernelTensor {
 };
 
 /// Emits operations of the h3 dialect as kernel code, for one element or for a vector of
-/// consecutive elements at once: a value that depends on the element is kept as one scalar for each
-/// of them, all others once. Accesses along the last axis become vector accesses where the guards
-/// can promise the alignment. `index` becomes an integer of the variant's width.
+/// consecutive elements at once: a value that depends on the element is one vector, all others are
+/// scalars. Accesses along the last axis become vector accesses where the guards can promise the
+/// alignment. `index` becomes an integer of the variant's width.
+///
+/// Arithmetic on the element's own index (and conditions on it) is emitted only where something
+/// needs it: an address needs the first element alone, and so does a condition on which a vector
+/// agrees.
 class Elements {
 public:
   Elements(mlir::OpBuilder &builder, Guards &guards, mlir::IntegerType indexType,
@@ -37,19 +42,17 @@ public:
   /// The kernel's first block, where constants go; before anything is emitted.
   void begin(mlir::Block &entry) { head = &entry; }
 
-  using Lanes = llvm::SmallVector<mlir::Value, 8>;
-
   void bindTensor(mlir::Value tensor, KernelTensor access) { tensors[tensor] = std::move(access); }
-  void bind(mlir::Value value, Lanes lanes) { values[value] = std::move(lanes); }
+  void bind(mlir::Value value, mlir::Value emitted) { values[value] = emitted; }
   /// \p element stands for base, base + 1, ... base + vector - 1; base is a multiple of vector.
   void bindElement(mlir::Value element, mlir::Value base, unsigned vector);
-
-  /// One value if it is the same for all elements, otherwise one for each.
-  Lanes lanes(mlir::Value value);
-  mlir::Value uniform(mlir::Value value) { return lanes(value).front(); }
   bool isBound(mlir::Value value) const {
-    return values.contains(value) || elementBases.contains(value) || tensors.contains(value);
+    return values.contains(value) || isElementIndex(value) || tensors.contains(value);
   }
+
+  /// What was emitted for \p value: a scalar if it is the same for all elements (or one element was
+  /// chosen by `restrictTo`), otherwise a vector.
+  mlir::Value emitted(mlir::Value value);
 
   void emit(mlir::Operation &op);
   void emitBlock(mlir::Block &block);
@@ -74,6 +77,16 @@ private:
   };
 
   void fail(mlir::Operation *op, const std::string &what);
+
+  // Values of the elements.
+  bool isElementIndex(mlir::Value value) const;
+  mlir::Value ofLane(mlir::Value elementIndex, unsigned lane);
+  mlir::Value ofAllLanes(mlir::Value elementIndex);
+  mlir::Value broadcast(mlir::Value scalar);
+  mlir::Value extract(mlir::Value vector, unsigned lane);
+  mlir::Value gather(llvm::ArrayRef<mlir::Value> lanes);
+  mlir::Value clone(mlir::Operation &op, llvm::ArrayRef<mlir::Value> operands);
+
   void emitPure(mlir::Operation &op);
   void emitConstant(mlir::arith::ConstantOp op);
   void emitCast(mlir::arith::IndexCastOp op);
@@ -88,9 +101,10 @@ private:
   unsigned pieceLength(mlir::Value tensor, mlir::OperandRange indices, Affine &last);
   mlir::Value address(const KernelTensor &tensor, mlir::Type element,
                       llvm::ArrayRef<mlir::Value> indices, bool unitStride, mlir::Location loc);
-  llvm::SmallVector<mlir::Value> indicesOf(mlir::OperandRange indices, unsigned lane);
-  mlir::Value vectorAddress(mlir::Value tensor, mlir::OperandRange indices, const Affine &last,
-                            unsigned piece, unsigned pieceLength, mlir::Location loc);
+  mlir::Value laneAddress(mlir::Value tensor, mlir::Type element, mlir::OperandRange indices,
+                          unsigned lane, mlir::Location loc);
+  mlir::Value pieceAddress(mlir::Value tensor, mlir::OperandRange indices, const Affine &last,
+                           unsigned piece, unsigned length, mlir::Location loc);
 
   mlir::OpBuilder &builder;
   Guards &guards;
@@ -99,9 +113,10 @@ private:
   mlir::Block *head = nullptr;
   unsigned vector = 1;
   int soleLane = -1;
-  llvm::DenseMap<mlir::Value, Lanes> values;
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> elementBases;
+  llvm::DenseSet<mlir::Operation *> elementIndices; ///< arithmetic on the element's index
   llvm::DenseMap<mlir::Value, KernelTensor> tensors;
   std::string message;
 };

@@ -140,10 +140,10 @@ void KernelEmitter::bindArguments(Block &entry) {
   }
   for (unsigned i = tensors + parameters; i < op.getNumArguments(); ++i)
     if (isUsed(op.getArgument(i)))
-      elements.bind(op.getArgument(i), {*next++});
+      elements.bind(op.getArgument(i), *next++);
   for (unsigned parameter = 0; parameter < parameters; ++parameter)
     if (isUsed(op.getArgument(tensors + parameter)))
-      elements.bind(op.getArgument(tensors + parameter), {*next++});
+      elements.bind(op.getArgument(tensors + parameter), *next++);
   for (size_t job = 0; job < jobs.size(); ++job) {
     ranges[job].teamCount = *next++;
     if (job)
@@ -329,7 +329,7 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
   }
 
   if (how.kind == JobSchedule::Kind::Spread && job.extent) {
-    Value vectors = elements.uniform(job.extent);
+    Value vectors = elements.emitted(job.extent);
     if (how.layout.vector > 1)
       vectors = make<arith::ShRUIOp>(vectors, constant(llvm::Log2_32(how.layout.vector)));
     Value vectorIndex;
@@ -350,7 +350,7 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
   ir::ForallOp rows = job.rows;
   SmallVector<Value> extents;
   for (Value extent : rows.getExtents())
-    extents.push_back(elements.uniform(extent));
+    extents.push_back(elements.emitted(extent));
   if (vectors)
     extents.push_back(vectors);
   SmallVector<Value> indices(extents.size());
@@ -363,7 +363,7 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
   if (vectors)
     *vectorIndex = indices.pop_back_val();
   for (auto [index, value] : llvm::zip(rows.getIndices(), indices))
-    elements.bind(index, {value});
+    elements.bind(index, value);
 }
 
 /// Loads of the element loops that do not wait for the reductions are issued before these, so that

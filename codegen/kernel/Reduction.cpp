@@ -104,7 +104,7 @@ std::string ReductionEmitter::run() {
   if (!error.empty())
     return error;
   for (auto [result, value] : llvm::zip(op.getResults(), states.begin()->second))
-    elements.bind(result, {value});
+    elements.bind(result, value);
   return {};
 }
 
@@ -118,7 +118,7 @@ void ReductionEmitter::initialise(const OrderBits &bits) {
     return;
   State seeds;
   for (Value seed : op.getSeeds())
-    seeds.push_back(elements.uniform(seed));
+    seeds.push_back(elements.emitted(seed));
   std::vector<uint64_t> keys{0};
   for (const OrderBits::Digit &digit : bits.digits)
     for (unsigned bit = digit.first; bit < digit.first + digit.count; ++bit)
@@ -225,13 +225,13 @@ void ReductionEmitter::takeElements(unsigned chunk, uint64_t namedBits) {
       elements.restrictTo(v);
     if (op.hasSeeds())
       for (auto [argument, value] : llvm::zip(step.getArguments().drop_front(), states[key]))
-        elements.bind(argument, {value});
+        elements.bind(argument, value);
     for (Operation *inner : chain)
       elements.emit(*inner);
     State result;
     if (elements.error().empty())
       for (Value value : step.getTerminator()->getOperands())
-        result.push_back(elements.uniform(value));
+        result.push_back(elements.emitted(value));
     elements.restrictTo(-1);
     if (!op.hasSeeds() && states.contains(key))
       result = join(states[key], result);
@@ -247,14 +247,14 @@ State ReductionEmitter::join(const State &lower, const State &upper) {
   Block &body = op.getJoin().front();
   size_t count = lower.size();
   for (size_t field = 0; field < count; ++field) {
-    elements.bind(body.getArgument(field), {lower[field]});
-    elements.bind(body.getArgument(count + field), {upper[field]});
+    elements.bind(body.getArgument(field), lower[field]);
+    elements.bind(body.getArgument(count + field), upper[field]);
   }
   elements.emitBlock(body);
   State result;
   if (elements.error().empty())
     for (Value value : body.getTerminator()->getOperands())
-      result.push_back(elements.uniform(value));
+      result.push_back(elements.emitted(value));
   return result;
 }
 

@@ -14,6 +14,8 @@
 #include "codegen/dialect/H3.h"
 #include "codegen/transforms/Passes.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
+#include <mlir/Dialect/UB/IR/UBOps.h>
 #include <mlir/IR/IRMapping.h>
 
 using namespace mlir;
@@ -28,14 +30,60 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
     return "Puts the loads of branches into branches of their own, ahead of the computation";
   }
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<scf::SCFDialect, ub::UBDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<scf::IfOp> outermost;
     getOperation()->walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
       outermost.push_back(branch);
       return WalkResult::skip();
     });
-    for (scf::IfOp branch : outermost)
+    for (scf::IfOp branch : outermost) {
+      hoistCommon(branch);
       hoist(branch);
+    }
+  }
+
+  /// Whether every way through \p region makes the same load.
+  static bool alwaysLoads(Region &region, ir::LoadOp load) {
+    for (Operation &op : region.getOps()) {
+      if (auto other = dyn_cast<ir::LoadOp>(op);
+          other && other->getOperands() == load->getOperands())
+        return true;
+      if (auto inner = dyn_cast<scf::IfOp>(op); inner && !inner.getElseRegion().empty() &&
+                                                alwaysLoads(inner.getThenRegion(), load) &&
+                                                alwaysLoads(inner.getElseRegion(), load))
+        return true;
+    }
+    return false;
+  }
+
+  /// Loads that both branches make go in front of \p branch, once.
+  static void hoistCommon(scf::IfOp branch) {
+    if (branch.getElseRegion().empty())
+      return;
+    SmallVector<ir::LoadOp> loads = loadsOf(branch);
+    llvm::SmallPtrSet<Operation *, 8> done;
+    for (ir::LoadOp load : loads) {
+      bool isOutside = llvm::none_of(load->getOperands(), [&](Value operand) {
+        return branch->isProperAncestor(operand.getParentRegion()->getParentOp()) ||
+               operand.getParentRegion()->getParentOp() == branch;
+      });
+      if (done.contains(load) || !isOutside || !alwaysLoads(branch.getThenRegion(), load) ||
+          !alwaysLoads(branch.getElseRegion(), load))
+        continue;
+      OpBuilder builder(branch);
+      Value common = builder.clone(*load)->getResult(0);
+      for (ir::LoadOp other : loads)
+        if (!done.contains(other) && other->getOperands() == load->getOperands()) {
+          other.replaceAllUsesWith(common);
+          done.insert(other);
+        }
+    }
+    for (Operation *load : done)
+      load->erase();
   }
 
   /// The loads of \p branch, in text order, whose addresses follow from indices alone.
@@ -59,47 +107,94 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
                         [&](Value operand) { return isAddress(operand, branch); });
   }
 
+  /// The loads of one side, all settings of the branches within it sharing results too: each entry
+  /// is the list of loads that share.
+  using Shared = SmallVector<ir::LoadOp, 2>;
+
+  static SmallVector<Shared> share(scf::IfOp branch, ArrayRef<ir::LoadOp> loads) {
+    SmallVector<Shared> sides[2];
+    Region *regions[] = {&branch.getThenRegion(), &branch.getElseRegion()};
+    for (int side = 0; side < 2; ++side) {
+      for (ir::LoadOp load : loads)
+        if (load->getParentRegion() == regions[side])
+          sides[side].push_back({load});
+      if (!regions[side]->empty())
+        for (auto inner : regions[side]->getOps<scf::IfOp>())
+          llvm::append_range(sides[side], share(inner, loads));
+    }
+    SmallVector<Shared> &result = sides[0];
+    llvm::SmallPtrSet<Operation *, 8> taken;
+    for (bool sameTensor : {true, false})
+      for (Shared &candidate : sides[1]) {
+        if (candidate.empty())
+          continue;
+        ir::LoadOp wanted = candidate.front();
+        for (Shared &slot : result) {
+          ir::LoadOp first = slot.front();
+          if (first.getType() != wanted.getType() || taken.contains(first) ||
+              (sameTensor && first.getTensor() != wanted.getTensor()))
+            continue;
+          taken.insert(first);
+          llvm::append_range(slot, candidate);
+          candidate.clear();
+          break;
+        }
+      }
+    for (Shared &rest : sides[1])
+      if (!rest.empty())
+        result.push_back(rest);
+    return result;
+  }
+
   static void hoist(scf::IfOp branch) {
     SmallVector<ir::LoadOp> loads = loadsOf(branch);
     if (loads.empty())
       return;
     OpBuilder builder(branch);
     IRMapping mapping;
-    Operation *twin = build(builder, branch, loads, mapping);
-    for (auto [load, value] : llvm::zip(loads, twin->getResults())) {
-      load.replaceAllUsesWith(value);
-      load.erase();
-    }
+    SmallVector<Shared> results = share(branch, loads);
+    Operation *twin = build(builder, branch, results, mapping);
+    for (auto [shared, value] : llvm::zip(results, twin->getResults()))
+      for (ir::LoadOp load : shared) {
+        load.replaceAllUsesWith(value);
+        load.erase();
+      }
   }
 
-  /// The twin of \p branch: yields all of \p loads, those of the branch not taken as zeros.
-  static Operation *build(OpBuilder &builder, scf::IfOp branch, ArrayRef<ir::LoadOp> loads,
+  /// The twin of \p branch, with one result for each of \p results.
+  static Operation *build(OpBuilder &builder, scf::IfOp branch, ArrayRef<Shared> results,
                           IRMapping &mapping) {
     Location loc = branch.getLoc();
     Value condition = clone(builder, branch.getCondition(), mapping);
     SmallVector<mlir::Type> types;
-    for (ir::LoadOp load : loads)
-      types.push_back(load.getType());
+    for (const Shared &shared : results)
+      types.push_back(ir::LoadOp(shared.front()).getType());
     auto twin = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/true);
     Region *sources[] = {&branch.getThenRegion(), &branch.getElseRegion()};
     Region *targets[] = {&twin.getThenRegion(), &twin.getElseRegion()};
     for (int side = 0; side < 2; ++side) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(&targets[side]->front());
-      SmallVector<Value> values(loads.size());
-      for (size_t index = 0; index < loads.size(); ++index)
-        if (ir::LoadOp load = loads[index]; load->getParentRegion() == sources[side])
-          values[index] = clone(builder, load, mapping);
+      SmallVector<Value> values(results.size());
+      for (size_t index = 0; index < results.size(); ++index)
+        for (ir::LoadOp load : results[index])
+          if (load->getParentRegion() == sources[side])
+            values[index] = clone(builder, load, mapping);
       // Branches within this one have twins within the twin.
       if (!sources[side]->empty())
         for (auto inner : sources[side]->getOps<scf::IfOp>()) {
-          SmallVector<ir::LoadOp> within;
+          SmallVector<Shared> within;
           SmallVector<size_t> places;
-          for (auto [index, load] : llvm::enumerate(loads))
-            if (inner->isProperAncestor(load)) {
-              within.push_back(load);
+          for (size_t index = 0; index < results.size(); ++index) {
+            Shared part;
+            for (ir::LoadOp load : results[index])
+              if (inner->isProperAncestor(load))
+                part.push_back(load);
+            if (!part.empty()) {
+              within.push_back(part);
               places.push_back(index);
             }
+          }
           if (within.empty())
             continue;
           Operation *nested = build(builder, inner, within, mapping);
@@ -108,7 +203,7 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
         }
       for (auto [value, type] : llvm::zip(values, types))
         if (!value)
-          value = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+          value = ub::PoisonOp::create(builder, loc, type);
       scf::YieldOp::create(builder, loc, values);
     }
     return twin;

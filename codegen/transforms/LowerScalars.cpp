@@ -26,15 +26,31 @@ using namespace mlir;
 
 namespace h3 {
 
+/// \p element, or a vector of it where \p shape is one.
+static mlir::Type like(mlir::Type shape, mlir::Type element) {
+  auto vector = dyn_cast<VectorType>(shape);
+  return vector ? VectorType::get(vector.getShape(), element) : element;
+}
+
+/// The integer \p bits, in every element where \p type is a vector.
+static Value constantOf(OpBuilder &builder, Location loc, mlir::Type type, const APInt &bits) {
+  TypedAttr value = builder.getIntegerAttr(getElementTypeOrSelf(type), bits);
+  if (auto vector = dyn_cast<VectorType>(type))
+    value = DenseElementsAttr::get(vector, Attribute(value));
+  return arith::ConstantOp::create(builder, loc, value);
+}
+
+static unsigned widthOf(mlir::Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+}
+
 Value canonicalBits(OpBuilder &builder, Location loc, Value value) {
-  auto type = cast<FloatType>(value.getType());
+  auto type = cast<FloatType>(getElementTypeOrSelf(value));
   unsigned width = type.getWidth();
-  auto integer = builder.getIntegerType(width);
+  mlir::Type integer = like(value.getType(), builder.getIntegerType(width));
   APInt magnitudeMask = APInt::getSignedMaxValue(width);
   APInt infinity = APFloat::getInf(type.getFloatSemantics()).bitcastToAPInt();
-  auto constant = [&](const APInt &bits) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(integer, bits));
-  };
+  auto constant = [&](const APInt &bits) { return constantOf(builder, loc, integer, bits); };
   Value bits = arith::BitcastOp::create(builder, loc, integer, value);
   Value magnitude = arith::AndIOp::create(builder, loc, bits, constant(magnitudeMask));
   Value isNaN =
@@ -68,13 +84,13 @@ template <typename From> struct Shift : OpRewritePattern<From> {
   LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
     constexpr bool isLeft = std::is_same_v<From, ir::ShlOp>;
     Location loc = op.getLoc();
-    auto type = cast<IntegerType>(op.getType());
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, value));
+    unsigned width = widthOf(op.getType());
+    auto constant = [&](int64_t value) {
+      return constantOf(rewriter, loc, op.getType(), APInt(width, value));
     };
     Value inside = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, op.getRhs(),
-                                         constant(type.getWidth()));
-    Value last = constant(type.getWidth() - 1);
+                                         constant(width));
+    Value last = constant(width - 1);
     Value count = arith::SelectOp::create(rewriter, loc, inside, op.getRhs(), last);
     if constexpr (isLeft) {
       Value shifted = arith::ShLIOp::create(rewriter, loc, op.getLhs(), count);
@@ -91,30 +107,31 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ConvertOp op, PatternRewriter &rewriter) const override {
     Value value = op.getOperand();
-    mlir::Type from = value.getType(), to = op.getType();
+    mlir::Type result = op.getType();
+    mlir::Type from = getElementTypeOrSelf(value), to = getElementTypeOrSelf(result);
     bool narrow =
         isa<Float8E4M3FNType, Float8E5M2Type>(from) || isa<Float8E4M3FNType, Float8E5M2Type>(to);
     if (narrow || op.getRounding() != ir::Rounding::NearestEven)
       return failure();
     Location loc = op.getLoc();
+    unsigned fromWidth = widthOf(from), toWidth = widthOf(to);
     if (isa<IntegerType>(from)) {
       if (isa<FloatType>(to))
-        rewriter.replaceOpWithNewOp<arith::SIToFPOp>(op, to, value);
-      else if (to.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth())
-        rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, to, value);
+        rewriter.replaceOpWithNewOp<arith::SIToFPOp>(op, result, value);
+      else if (toWidth < fromWidth)
+        rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, result, value);
       else
-        rewriter.replaceOpWithNewOp<arith::ExtSIOp>(op, to, value);
+        rewriter.replaceOpWithNewOp<arith::ExtSIOp>(op, result, value);
       return success();
     }
-    unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
     if (fromWidth == toWidth) {
-      value = arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(), value);
+      value = arith::ExtFOp::create(rewriter, loc, like(result, rewriter.getF32Type()), value);
       fromWidth = 32;
     }
     if (fromWidth < toWidth)
-      rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, to, value);
+      rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, result, value);
     else
-      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, to, value);
+      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, result, value);
     return success();
   }
 };
@@ -123,7 +140,7 @@ struct FromBits : OpRewritePattern<ir::FromBitsOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::FromBitsOp op, PatternRewriter &rewriter) const override {
     Value pattern = op.getOperand();
-    auto integer = rewriter.getIntegerType(op.getType().getIntOrFloatBitWidth());
+    mlir::Type integer = like(op.getType(), rewriter.getIntegerType(widthOf(op.getType())));
     if (pattern.getType() != integer)
       pattern = arith::TruncIOp::create(rewriter, op.getLoc(), integer, pattern);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), pattern);

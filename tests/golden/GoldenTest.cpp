@@ -26,6 +26,8 @@ struct GoldenCase {
   std::string prefix;
 };
 
+void PrintTo(const GoldenCase &row, std::ostream *stream) { *stream << row.prefix; }
+
 std::string dataFolder() {
   const char *folder = std::getenv("H3GEN_GOLDEN_DIR");
   return folder && *folder ? folder : H3GEN_GOLDEN_DEFAULT;
