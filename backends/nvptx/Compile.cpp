@@ -21,10 +21,8 @@
 #include <mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h>
 #include <mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h>
 #include <mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h>
-#include <mlir/Conversion/UBToLLVM/UBToLLVM.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/LLVMIR/NVVMDialect.h>
-#include <mlir/Dialect/UB/IR/UBOps.h>
 #include <mlir/IR/Verifier.h>
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
@@ -43,10 +41,9 @@ namespace h3::nvptx {
 std::unique_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   registry.insert<ir::H3Dialect, arith::ArithDialect, scf::SCFDialect, gpu::GPUDialect,
-                  cf::ControlFlowDialect, ub::UBDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
+                  cf::ControlFlowDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
-  ub::registerConvertUBToLLVMInterface(registry);
   registerConvertNVVMToLLVMInterface(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -137,6 +134,8 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     passes.addPass(createHoistLoadsPass());
+    passes.addPass(createFlattenBranchesPass());
+    passes.addPass(createCSEPass());
   });
   if (!prepared)
     return false;
@@ -172,7 +171,8 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
 }
 
 bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
-  bool lowered = runPasses(kernels, [](PassManager &passes) {
+  bool lowered = runPasses(kernels, [&](PassManager &passes) {
+    passes.addPass(createCanonicalNaNPass(target));
     passes.addPass(createLowerScalarsPass());
     passes.addPass(h3::createLowerScalarsPass());
     passes.addPass(createCSEPass());

@@ -6,6 +6,8 @@
 #ifndef H3_BACKENDS_NVPTX_PASSES_H
 #define H3_BACKENDS_NVPTX_PASSES_H
 
+#include "backends/Target.h"
+
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
@@ -15,6 +17,10 @@ namespace h3::nvptx {
 /// `h3-nvptx-lower-scalars`: named approximations and directed roundings become the NVVM intrinsics
 /// of the PTX instructions with those names.
 std::unique_ptr<mlir::Pass> createLowerScalarsPass();
+
+/// `h3-nvptx-canonical-nan`: an `h3.to_bits` of a value whose NaN \p target makes canonical itself
+/// becomes a move.
+std::unique_ptr<mlir::Pass> createCanonicalNaNPass(const Target &target);
 
 void registerPasses();
 

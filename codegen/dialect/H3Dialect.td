@@ -53,6 +53,7 @@ class H3_Elements<list<Type> types, string text> :
 def H3_Float : H3_Elements<[F16, BF16, F32, F64], "a float type with arithmetic">;
 def H3_F32 : H3_Elements<[F32], "f32">;
 def H3_Integer : H3_Elements<[I32, I64], "i32 or i64">;
+def H3_BitPattern : H3_Elements<[I16, I32, I64], "an integer that holds a bit pattern">;
 def H3_Scalar : AnyTypeOf<[I1, I32, I64, Index, F16, BF16, F32, F64, F8E4M3FN, F8E5M2], "a scalar">;
 def H3_Convertible : H3_Elements<[I32, I64, F16, BF16, F32, F64, F8E4M3FN, F8E5M2],
                                  "a number">;

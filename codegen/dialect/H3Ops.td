@@ -217,9 +217,9 @@ def H3_FromBitsOp : H3_Op<"from_bits", [Pure]> {
 }
 
 def H3_ToBitsOp : H3_Op<"to_bits", [Pure]> {
-  let summary = "The bit pattern of a float, its NaN canonical, the upper bits 0";
+  let summary = "The bit pattern of a float, its NaN canonical, the upper bits 0: also what a store writes";
   let arguments = (ins H3_Float:$operand);
-  let results = (outs H3_Integer:$result);
+  let results = (outs H3_BitPattern:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
 }
 

@@ -34,6 +34,7 @@ struct NamedBackend {
 std::span<const NamedBackend> runBackends();
 
 void runReference(const BoundCall &call, RunResult &result);
+void runPtx(const BoundCall &call, RunResult &result);
 void runCuda(const BoundCall &call, RunResult &result);
 
 } // namespace h3

@@ -18,7 +18,8 @@
 
 namespace h3 {
 
-static constexpr NamedBackend backends[] = {{"reference", runReference}, {"cuda", runCuda}};
+static constexpr NamedBackend backends[] = {
+    {"reference", runReference}, {"ptx", runPtx}, {"cuda", runCuda}};
 
 std::span<const NamedBackend> runBackends() { return backends; }
 

@@ -35,8 +35,9 @@ struct RunRequest {
   std::map<std::string, BoundView> tensors;
   std::map<std::string, std::string> settings; ///< parameters and type parameters, as text
   std::string backend = "reference";
-  std::string ptxas;        ///< cuda: the ptxas to use
-  std::string variant;      ///< cuda: the only variant that may serve; empty: the first that can
+  std::string ptxas;            ///< cuda: the ptxas to use
+  std::string target = "sm_90"; ///< ptx: whose PTX is run
+  std::string variant; ///< ptx, cuda: the only variant that may serve; empty: the first that can
   unsigned repetitions = 0; ///< cuda: time this many launches more
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 struct RunOptions {
   SpecOptions specs;
-  std::string path, op, backend = "reference", output, ptxas, variant;
+  std::string path, op, backend = "reference", output, ptxas, variant, target = "sm_90";
   unsigned repetitions = 0;
   std::vector<std::string> inputs, bindings, expectations, settings;
 };
@@ -128,6 +128,7 @@ ExitCode RunCommand::run() {
   request.backend = options.backend;
   request.ptxas = options.ptxas;
   request.variant = options.variant;
+  request.target = options.target.starts_with("sm_") ? options.target : "sm_" + options.target;
   request.repetitions = options.repetitions;
   if (!readFiles())
     return ExitCode::BadInput;
@@ -175,10 +176,11 @@ void registerRun(CLI::App &app, Outcome outcome) {
   command->add_option("--expect", options->expectations, "OUTPUT=NAME: compare bits");
   command->add_option("--out", options->output, "Write the outputs to this safetensors file");
   command->add_option("--backend", options->backend, "What runs it")
-      ->check(CLI::IsMember({"reference", "cuda"}));
+      ->check(CLI::IsMember({"reference", "ptx", "cuda"}));
+  command->add_option("--sm", options->target, "Backend ptx: whose PTX is run")->type_name("SM");
   command->add_option("--ptxas", options->ptxas, "The ptxas to use");
   command->add_option("--variant", options->variant,
-                      "Backend cuda: the only variant that may serve");
+                      "Backends ptx, cuda: the only variant that may serve");
   command->add_option("--time", options->repetitions, "Backend cuda: time this many launches more");
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = RunCommand(*options).run(); });

@@ -3,10 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "backends/nvptx/Compile.h"
-
 #include "backends/nvptx/Tools.h"
-#include "codegen/driver/Backends.h"
+#include "codegen/driver/RunImage.h"
 #include "runtime/cuda/Session.h"
 
 #include <fmt/core.h>
@@ -57,13 +55,9 @@ bool CudaRun::makeImage(const cuda::Session &session) {
     fail(ExitCode::Lacking, error);
     return false;
   }
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
-  const Program *programs[] = {&call.program};
-  std::optional<nvptx::Image> image = nvptx::compile(*context, programs, *target, {}, error);
-  if (!image) {
-    fail(ExitCode::BadInput, error);
+  std::optional<nvptx::Image> image = compileForRun(call, *target, result);
+  if (!image)
     return false;
-  }
   std::optional<nvptx::Assembly> assembly = nvptx::assemble(*ptxas, image->text, *target, error);
   if (!assembly) {
     fail(ExitCode::Lacking, error);
@@ -71,16 +65,8 @@ bool CudaRun::makeImage(const cuda::Session &session) {
   }
   plan = image->plans.front();
   cubin = std::move(assembly->cubin);
-  for (const plan::Variant &variant : plan.variants)
-    result.variants.push_back(variant.name);
   result.report = fmt::format("{} ({}), ptxas {}", session.deviceName(), name, ptxas->version);
-  if (call.request.variant.empty())
-    return true;
-  std::erase_if(plan.variants,
-                [&](const plan::Variant &variant) { return variant.name != call.request.variant; });
-  if (plan.variants.empty())
-    fail(ExitCode::BadInput, "the operator has no variant '" + call.request.variant + "'");
-  return !plan.variants.empty();
+  return true;
 }
 
 bool CudaRun::upload(cuda::Session &session) {
@@ -98,17 +84,12 @@ bool CudaRun::upload(cuda::Session &session) {
 }
 
 bool CudaRun::launch(cuda::Session &session) {
-  std::vector<plan::Tensor> tensors;
-  for (const BoundView &view : call.tensors)
-    tensors.push_back(tensor::TensorView{view.storage, view.view}.forPlan(addresses[view.storage]));
-  auto chosen = plan::evaluate(plan, tensors, call.parameters);
-  if (auto *decline = std::get_if<plan::Decline>(&chosen)) {
-    fail(ExitCode::BadInput, plan::describe(plan, *decline));
+  std::optional<plan::Launch> chosen = planLaunch(
+      call, plan, [&](tensor::TensorData *storage) { return addresses[storage]; }, result);
+  if (!chosen)
     return false;
-  }
-  const plan::Launch &launch = std::get<plan::Launch>(chosen);
+  const plan::Launch &launch = *chosen;
   const plan::Variant &variant = plan.variants[launch.variant];
-  result.report += ", variant " + variant.name;
   auto bytes = std::as_bytes(std::span(cubin));
   if (std::optional<cuda::Failure> failure = session.run(bytes, variant.entry, launch)) {
     fail(*failure);

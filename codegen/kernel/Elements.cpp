@@ -5,8 +5,6 @@
 
 #include "codegen/kernel/Elements.h"
 
-#include "codegen/transforms/CanonicalNaN.h"
-
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/IRMapping.h>
@@ -152,6 +150,7 @@ Value Elements::clone(Operation &op, ArrayRef<Value> operands) {
       llvm::any_of(operands, [](Value operand) { return isa<VectorType>(operand.getType()); });
   IRMapping mapping;
   for (auto [index, operand] : llvm::enumerate(operands)) {
+    // One condition may choose between whole vectors.
     bool keepsScalar = isa<arith::SelectOp>(op) && index == 0;
     mapping.map(op.getOperand(index), isVector && !keepsScalar ? broadcast(operand) : operand);
   }
@@ -187,7 +186,9 @@ void Elements::emitPure(Operation &op) {
   }
   SmallVector<Value> operands;
   for (Value operand : op.getOperands())
-    operands.push_back(emitted(operand));
+    operands.push_back(isa<arith::SelectOp>(op) && operand == op.getOperand(0)
+                           ? emittedCondition(operand)
+                           : emitted(operand));
   bind(op.getResult(0), clone(op, operands));
 }
 
@@ -286,19 +287,23 @@ bool Elements::agrees(Value condition, std::vector<plan::Condition> &pending) {
   return true;
 }
 
-void Elements::emitIf(scf::IfOp op) {
-  Value condition = op.getCondition();
+/// One condition for the whole vector if its elements agree, else one for each.
+Value Elements::emittedCondition(Value condition) {
   std::vector<plan::Condition> pending;
-  if (soleLane >= 0 || vector == 1)
-    return emitIfOnce(op, emitted(condition));
-  if (agrees(condition, pending)) {
-    guards.commit(pending);
-    return emitIfOnce(op, isElementIndex(condition) ? ofLane(condition, 0) : emitted(condition));
-  }
+  if (soleLane >= 0 || vector == 1 || !isElementIndex(condition) || !agrees(condition, pending))
+    return emitted(condition);
+  guards.commit(pending);
+  return ofLane(condition, 0);
+}
+
+void Elements::emitIf(scf::IfOp op) {
+  Value condition = emittedCondition(op.getCondition());
+  if (!isa<VectorType>(condition.getType()))
+    return emitIfOnce(op, condition);
   SmallVector<SmallVector<Value>> results(op.getNumResults());
   for (unsigned lane = 0; lane < vector; ++lane) {
     restrictTo(lane);
-    emitIfOnce(op, emitted(condition));
+    emitIfOnce(op, extract(condition, lane));
     if (!message.empty())
       return;
     for (auto [result, list] : llvm::zip(op.getResults(), results))
@@ -486,8 +491,12 @@ void Elements::emitStore(ir::StoreOp op) {
   unsigned bytes = element.getIntOrFloatBitWidth() / 8;
   mlir::Type stored = builder.getIntegerType(bytes * 8);
   Value value = emitted(op.getValue());
-  if (isa<FloatType>(element))
-    value = canonicalBits(builder, loc, value);
+  if (isa<FloatType>(element)) {
+    mlir::Type bits = stored;
+    if (auto type = dyn_cast<VectorType>(value.getType()))
+      bits = VectorType::get(type.getShape(), stored);
+    value = ir::ToBitsOp::create(builder, loc, bits, value);
+  }
 
   Affine last;
   unsigned length = pieceLength(tensor, op.getIndices(), last);

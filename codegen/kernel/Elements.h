@@ -90,6 +90,7 @@ private:
   void emitPure(mlir::Operation &op);
   void emitConstant(mlir::arith::ConstantOp op);
   void emitCast(mlir::arith::IndexCastOp op);
+  mlir::Value emittedCondition(mlir::Value condition);
   void emitIf(mlir::scf::IfOp op);
   void emitIfOnce(mlir::scf::IfOp op, mlir::Value condition);
   void emitLoad(ir::LoadOp op);

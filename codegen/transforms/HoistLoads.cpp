@@ -15,7 +15,6 @@
 #include "codegen/transforms/Passes.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
-#include <mlir/Dialect/UB/IR/UBOps.h>
 #include <mlir/IR/IRMapping.h>
 
 using namespace mlir;
@@ -31,7 +30,7 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
   }
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<scf::SCFDialect, ub::UBDialect>();
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
   }
 
   void runOnOperation() override {
@@ -203,7 +202,7 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
         }
       for (auto [value, type] : llvm::zip(values, types))
         if (!value)
-          value = ub::PoisonOp::create(builder, loc, type);
+          value = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
       scf::YieldOp::create(builder, loc, values);
     }
     return twin;

@@ -56,6 +56,7 @@ struct InlineRows : PassWrapper<InlineRows, OperationPass<>> {
 std::unique_ptr<Pass> createInlineRowsPass() { return std::make_unique<InlineRows>(); }
 
 void registerTransforms() {
+  registerPass(createFlattenBranchesPass);
   registerPass(createHoistLoadsPass);
   registerPass(createInlineRowsPass);
   registerPass(createLowerScalarsPass);

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/dialect/H3.h"
-#include "codegen/transforms/CanonicalNaN.h"
 #include "codegen/transforms/Passes.h"
 
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -44,7 +43,8 @@ static unsigned widthOf(mlir::Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
 }
 
-Value canonicalBits(OpBuilder &builder, Location loc, Value value) {
+/// The bits of \p value with any NaN replaced by the canonical one.
+static Value canonicalBits(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<FloatType>(getElementTypeOrSelf(value));
   unsigned width = type.getWidth();
   mlir::Type integer = like(value.getType(), builder.getIntegerType(width));

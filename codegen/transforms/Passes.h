@@ -12,6 +12,9 @@
 
 namespace h3 {
 
+/// `h3-flatten-branches`: an `scf.if` whose branches hold arithmetic alone becomes selects.
+std::unique_ptr<mlir::Pass> createFlattenBranchesPass();
+
 /// `h3-hoist-loads`: the loads inside an `scf.if` move into an `scf.if` of their own in front of
 /// it, so that a schedule can issue them early.
 std::unique_ptr<mlir::Pass> createHoistLoadsPass();

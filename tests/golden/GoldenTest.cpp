@@ -176,6 +176,7 @@ void Golden::compare(const Json &suite, tensor::TensorFile &file, RunResult &res
 }
 
 TEST_P(Golden, ReferenceInterpreterHasTheBits) { check("reference"); }
+TEST_P(Golden, PtxInterpreterHasTheBits) { check("ptx"); }
 TEST_P(Golden, CudaDeviceHasTheBits) { check("cuda"); }
 
 std::string caseName(const testing::TestParamInfo<GoldenCase> &info) {

@@ -1,0 +1,79 @@
+//===-- codegen/driver/RunPtx.cpp - The PTX interpreter as a backend ------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Runs the very PTX that ships, without a GPU: the buffers' own addresses stand for addresses on a
+// device, and the launch is the one that the plan chooses for them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/nvptx/ptx/Interpreter.h"
+
+#include "backends/nvptx/ptx/Reader.h"
+#include "codegen/driver/RunImage.h"
+
+#include <fmt/core.h>
+
+#include <set>
+
+namespace h3 {
+
+/// One region for each buffer. An output that shares no buffer with an input holds nothing yet.
+static std::vector<ptx::Region> regionsOf(const BoundCall &call) {
+  std::set<const tensor::TensorData *> read, written, seen;
+  for (size_t i = 0; i < call.tensors.size(); ++i)
+    (call.program.tensors[i].isOutput ? written : read).insert(call.tensors[i].storage);
+  std::vector<ptx::Region> regions;
+  for (const BoundView &view : call.tensors) {
+    tensor::TensorData *storage = view.storage;
+    if (!seen.insert(storage).second)
+      continue;
+    ptx::Region region;
+    region.name = storage->name;
+    region.address = reinterpret_cast<uint64_t>(storage->data.data());
+    region.bytes = storage->data.span();
+    region.writable = written.count(storage);
+    region.initialised = read.count(storage);
+    regions.push_back(region);
+  }
+  return regions;
+}
+
+void runPtx(const BoundCall &call, RunResult &result) {
+  const Target *target = findTarget(call.request.target);
+  if (!target) {
+    result.code = ExitCode::BadInput;
+    result.message = "unknown target '" + call.request.target + "'; there are: " + targetNames();
+    return;
+  }
+  std::optional<nvptx::Image> image = compileForRun(call, *target, result);
+  if (!image)
+    return;
+  auto fail = [&](std::string message) {
+    result.code = ExitCode::BadInput;
+    result.message = std::move(message);
+  };
+  auto module = ptx::read(image->text);
+  if (!module)
+    return fail(module.error().message());
+  result.report = "PTX interpreter (" + std::string(target->name) + ")";
+  const plan::OperatorPlan &plan = image->plans.front();
+  std::optional<plan::Launch> launch = planLaunch(
+      call, plan,
+      [](const tensor::TensorData *storage) {
+        return reinterpret_cast<uint64_t>(storage->data.data());
+      },
+      result);
+  if (!launch || launch->isEmpty())
+    return;
+  std::vector<ptx::Region> regions = regionsOf(call);
+  ptx::RunStatistics statistics;
+  std::optional<ptx::Fault> fault = ptx::run(*module, plan.variants[launch->variant].entry,
+                                             ptx::LaunchConfig(*launch), regions, {}, &statistics);
+  if (fault)
+    return fail(fault->message());
+  result.report += fmt::format(", {} instructions", statistics.instructions);
+}
+
+} // namespace h3
