@@ -329,8 +329,8 @@ void ReductionEmitter::joinSerially(const OrderBits::Digit &digit) {
         // The digit's lanes count within the team; shuffles count within the warp.
         Value thread = gpu::ThreadIdOp::create(builder, op.getLoc(), gpu::Dimension::x);
         thread = arith::IndexCastOp::create(builder, op.getLoc(), builder.getI32Type(), thread);
-        Value teamBase = arith::AndIOp::create(builder, op.getLoc(), thread,
-                                               i32(~(int64_t(mask >> firstLane)) & 31));
+        uint64_t digitLanes = (mask & ((uint64_t(1) << firstChunk) - 1)) >> firstLane;
+        Value teamBase = arith::AndIOp::create(builder, op.getLoc(), thread, i32(~digitLanes & 31));
         Value source = arith::OrIOp::create(builder, op.getLoc(), teamBase,
                                             i32(position << (digit.first - firstLane)));
         next = fromLane(state, source, gpu::ShuffleMode::IDX);

@@ -28,7 +28,8 @@ static std::optional<Layout> chooseTeam(const Job &job, unsigned accessBytes, st
     error = "a reduction over an extent that is not fixed by the spec has no code generation yet";
     return {};
   }
-  unsigned widest = std::max(1u, (accessBytes ? accessBytes : 16) / std::max(1u, job.narrowest));
+  // A vector may be wider than an access: it is then loaded in pieces.
+  unsigned widest = std::max(1u, 16 / std::max(1u, job.narrowest));
   SmallVector<unsigned> vectors;
   for (unsigned vector = 1; vector <= widest; vector *= 2)
     if (*extent % vector == 0)

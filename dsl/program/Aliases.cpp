@@ -49,22 +49,12 @@ private:
     if (expr.kind == Expr::Kind::Tensor)
       all.push_back({&expr, nullptr});
     bool direct = expr.kind == Expr::Kind::Access && expr.operands[0]->kind == Expr::Kind::Tensor;
-    if (direct)
-      all.push_back({expr.operands[0], &expr});
-    else
-      for (const Expr *operand : expr.operands)
-        add(operand);
-    for (const Subscript &subscript : expr.subscripts)
-      for (const Expr *digit : subscript.digits)
-        add(digit);
-    for (const Let &let : expr.lets)
-      add(let.value);
-    if (expr.reduce) {
-      add(expr.reduce->seed);
-      add(expr.reduce->step);
-      add(expr.reduce->element);
-      add(expr.reduce->join);
-    }
+    forEachChild(expr, [&](const Expr *child) {
+      if (direct && child == expr.operands[0])
+        all.push_back({child, &expr});
+      else
+        add(child);
+    });
   }
 
   std::unordered_set<const Expr *> seen;

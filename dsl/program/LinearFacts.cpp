@@ -35,9 +35,14 @@ bool fits(Wide a) { return a >= INT64_MIN && a <= INT64_MAX; }
 /// Divides by the common divisor of the coefficients; empty if a number leaves 64 bits.
 std::optional<Row> tightened(const std::vector<Wide> &coefficients, Wide constant) {
   Wide divisor = 0;
-  for (Wide c : coefficients) // Euclid
-    for (Wide rest = magnitude(c); rest != 0;)
-      divisor = std::exchange(rest, divisor % rest);
+  for (Wide c : coefficients) { // Euclid
+    Wide rest = magnitude(c);
+    while (rest != 0) {
+      Wide remainder = divisor % rest;
+      divisor = rest;
+      rest = remainder;
+    }
+  }
   if (divisor > 1) {
     Wide q = constant / divisor;
     constant = q * divisor > constant ? q - 1 : q;

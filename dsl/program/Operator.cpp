@@ -266,19 +266,7 @@ void Analyzer::findApproximations() {
     if (expr.kind == Expr::Kind::Builtin && expr.op >= Builtin::RsqrtApprox &&
         expr.op <= Builtin::SqrtApprox)
       program.usesApproximation = true;
-    for (const Expr *operand : expr.operands)
-      add(operand);
-    for (const Subscript &subscript : expr.subscripts)
-      for (const Expr *digit : subscript.digits)
-        add(digit);
-    for (const Let &let : expr.lets)
-      add(let.value);
-    if (expr.reduce) {
-      add(expr.reduce->seed);
-      add(expr.reduce->step);
-      add(expr.reduce->element);
-      add(expr.reduce->join);
-    }
+    forEachChild(expr, add);
   }
 }
 

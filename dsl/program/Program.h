@@ -310,6 +310,22 @@ struct Program {
   Program &operator=(const Program &) = delete;
 };
 
+/// Calls \p visit with each expression directly below \p expr.
+template <typename Visit> void forEachChild(const Expr &expr, Visit visit) {
+  for (const Expr *operand : expr.operands)
+    visit(operand);
+  for (const Subscript &subscript : expr.subscripts)
+    for (const Expr *digit : subscript.digits)
+      visit(digit);
+  for (const Let &let : expr.lets)
+    visit(let.value);
+  if (expr.reduce)
+    for (const Expr *part :
+         {expr.reduce->seed, expr.reduce->step, expr.reduce->element, expr.reduce->join})
+      if (part)
+        visit(part);
+}
+
 /// The value of \p size when dim k has the value \p dims[k]; empty if it does not fit 64 bits.
 std::optional<int64_t> evaluate(const Size &size, const std::vector<int64_t> &dims);
 

@@ -327,6 +327,11 @@ bool Parser::parseOperand(Operand &operand, bool mayBePair) {
       if (!parseOperand(operand.elements.emplace_back(), false))
         return false;
     } while (takeMark(','));
+    // A vector of one is that one; Triton writes stores so.
+    if (operand.elements.size() == 1) {
+      Operand only = std::move(operand.elements[0]);
+      operand = std::move(only);
+    }
     return expectMark('}');
   }
   if (takeMark('[')) {
