@@ -146,10 +146,12 @@ bool mayOverlapItself(const BoundView &view) {
       continue;
     if (tensor.strides[axis] == 0)
       return true;
-    axes[count++] = axis;
+    // In increasing order of stride; few, so that insertion serves.
+    unsigned place = count++;
+    for (; place > 0 && tensor.strides[axes[place - 1]] > tensor.strides[axis]; --place)
+      axes[place] = axes[place - 1];
+    axes[place] = axis;
   }
-  std::sort(axes.begin(), axes.begin() + count,
-            [&](unsigned a, unsigned b) { return tensor.strides[a] < tensor.strides[b]; });
 
   // Each stride steps over everything that the smaller ones reach: the usual case.
   Wide reach = 0;

@@ -17,9 +17,7 @@ uint64_t negated(const Op &op, OpFlag flag) { return op.is(flag) ? 1 : 0; }
 void logicAnd(Thread &t, const Op &op) { t.write(op.d, t.r[op.a] & t.r[op.b]); }
 void logicOr(Thread &t, const Op &op) { t.write(op.d, t.r[op.a] | t.r[op.b]); }
 void logicXor(Thread &t, const Op &op) { t.write(op.d, t.r[op.a] ^ t.r[op.b]); }
-void logicNot(Thread &t, const Op &op) {
-  t.write(op.d, ~t.r[op.a] & maskOf(bitWidth(op.type)));
-}
+void logicNot(Thread &t, const Op &op) { t.write(op.d, ~t.r[op.a] & maskOf(bitWidth(op.type))); }
 
 template <Opcode Which> void predicateLogic(Thread &t, const Op &op) {
   uint64_t a = t.r[op.a] ^ negated(op, FlagNegateA), b = t.r[op.b] ^ negated(op, FlagNegateB);
@@ -81,8 +79,8 @@ void insertField(Thread &t, const Op &op) {
   uint64_t position = t.r[op.c] & 0xFF, length = t.further(op, 0) & 0xFF;
   uint64_t mask = 0;
   if (position < bits)
-    mask = (maskOf(static_cast<unsigned>(std::min<uint64_t>(length, 64))) << position) &
-           maskOf(bits);
+    mask =
+        (maskOf(static_cast<unsigned>(std::min<uint64_t>(length, 64))) << position) & maskOf(bits);
   t.write(op.d, (t.r[op.b] & ~mask) | (mask != 0 ? (t.r[op.a] << position) & mask : 0));
 }
 
@@ -170,7 +168,9 @@ void unpack(Thread &t, const Op &op) {
     t.write(t.extra[op.extra + i], t.r[op.a] >> (i * bits) & maskOf(bits));
 }
 
-void select(Thread &t, const Op &op) { t.write(op.d, (t.r[op.c] & 1) != 0 ? t.r[op.a] : t.r[op.b]); }
+void select(Thread &t, const Op &op) {
+  t.write(op.d, (t.r[op.c] & 1) != 0 ? t.r[op.a] : t.r[op.b]);
+}
 
 /// slct: a if c >= 0. A float c is compared with zero: -0 counts, NaN does not.
 void selectBySign(Thread &t, const Op &op) {

@@ -171,12 +171,15 @@ void BlockRun::unsetRegister(Thread &thread, const Op &op) {
                  code.extra.begin() + op.extra + op.extraSources);
   }
   for (Slot slot : slots) {
-    if (thread.set[slot])
+    if (thread.set[slot] == setWhole)
       continue;
-    std::string name = slot == slotCarry ? "the carry flag"
-                                         : fmt::format("register '{}'",
-                                               code.kernel->registers[slot - firstRegister].name);
-    fault(thread, FaultKind::UnsetRegister, name + " is read, and nothing has written it");
+    std::string name =
+        slot == slotCarry
+            ? "the carry flag"
+            : fmt::format("register '{}'", code.kernel->registers[slot - firstRegister].name);
+    fault(thread, FaultKind::UnsetRegister,
+          name + (thread.set[slot] == 0 ? " is read, and nothing has written it"
+                                        : " is read, and only a part of it was written"));
     return;
   }
 }
@@ -196,12 +199,17 @@ bool BlockRun::runThread(Thread &thread, uint32_t steps) {
       ++thread.pc;
       continue;
     }
-    bool set = (thread.set[op.guard] & thread.set[op.a] & thread.set[op.b] & thread.set[op.c]) != 0;
+    unsigned set = thread.set[op.guard] & thread.set[op.a] & thread.set[op.b] & thread.set[op.c];
     for (unsigned i = 0; i < op.extraSources; ++i)
-      set &= thread.set[extra[op.extra + i]] != 0;
-    if (!set) [[unlikely]] {
-      unsetRegister(thread, op);
-      return false;
+      set &= thread.set[extra[op.extra + i]];
+    if (set != setWhole) [[unlikely]] {
+      if (!thread.set[op.guard] ||
+          !runPartial(thread, op, code.kernel->instructions[op.instruction])) {
+        unsetRegister(thread, op);
+        return false;
+      }
+      ++thread.pc;
+      continue;
     }
     op.handler(thread, op);
     if (thread.state != Thread::State::Running) [[unlikely]]
@@ -285,8 +293,9 @@ void BlockRun::tryGather(unsigned warp) {
 
 void BlockRun::waitForWarp(Thread &thread, uint32_t mask, const Op &) {
   if ((mask >> thread.lane() & 1) == 0) {
-    thread.fault(FaultKind::DivergentSync, fmt::format("lane {} executes it and is not in its mask {:#010x}",
-                                                       thread.lane(), mask));
+    thread.fault(
+        FaultKind::DivergentSync,
+        fmt::format("lane {} executes it and is not in its mask {:#010x}", thread.lane(), mask));
     return;
   }
   thread.state = Thread::State::AtWarpSync;

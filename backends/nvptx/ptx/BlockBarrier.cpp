@@ -22,8 +22,9 @@ void BlockRun::waitAtBarrier(Thread &thread, const Op &op) {
     return;
   }
   if (counted && (expected == 0 || expected % 32 != 0)) {
-    thread.fault(FaultKind::DivergentBarrier,
-                 fmt::format("the barrier is for {} threads, which is no multiple of 32", expected));
+    thread.fault(
+        FaultKind::DivergentBarrier,
+        fmt::format("the barrier is for {} threads, which is no multiple of 32", expected));
     return;
   }
   Barrier &barrier = barriers[index];
@@ -75,9 +76,8 @@ bool BlockRun::checkAligned(const Barrier &barrier) {
       const Thread *other = laneOf(thread, lane);
       if (!other || (other->state == Thread::State::AtBarrier && other->pc == thread.pc))
         continue;
-      const Instruction &theirs =
-          code.kernel->instructions[std::min<size_t>(code.ops[other->pc].instruction,
-                                                     code.kernel->instructions.size() - 1)];
+      const Instruction &theirs = code.kernel->instructions[std::min<size_t>(
+          code.ops[other->pc].instruction, code.kernel->instructions.size() - 1)];
       fault(thread, FaultKind::DivergentBarrier,
             fmt::format("lane {} of the warp executes it, lane {} {}", thread.lane(), lane,
                         other->state == Thread::State::Exited
@@ -108,7 +108,8 @@ void BlockRun::release(unsigned index) {
   uint32_t trueCount = 0;
   auto valueOf = [&](const Thread &thread, const Op &op) {
     bool counted = (op.kind2 & BarrierCounted) != 0;
-    return (thread.r[counted ? op.c : op.b] & 1) ^ (op.is(counted ? FlagNegateC : FlagNegateB) ? 1 : 0);
+    return (thread.r[counted ? op.c : op.b] & 1) ^
+           (op.is(counted ? FlagNegateC : FlagNegateB) ? 1 : 0);
   };
   for (uint16_t member : barrier.waiting) {
     const Op &op = code.ops[threads[member].pc];
@@ -151,8 +152,8 @@ void BlockRun::reportDeadlock() {
       if (!other || other->state == Thread::State::Exited ||
           (other->pc == thread.pc && other->mask == thread.mask))
         continue;
-      bool barrier = thread.state == Thread::State::AtBarrier ||
-                     other->state == Thread::State::AtBarrier;
+      bool barrier =
+          thread.state == Thread::State::AtBarrier || other->state == Thread::State::AtBarrier;
       std::string masks;
       if (!barrier)
         masks = fmt::format(", with masks {:#010x} and {:#010x}", thread.mask, other->mask);

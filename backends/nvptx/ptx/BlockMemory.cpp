@@ -74,11 +74,12 @@ void BlockRun::reportConflict(Thread &thread, const SharedBytes &region, const C
                       conflict.otherWrote ? "written" : "read", other));
     return;
   case Conflict::Kind::NonCoherent:
-    fault(thread, FaultKind::NonCoherent,
-          conflict.otherWrote
-              ? fmt::format("{} is loaded with .nc and was written by {} of the same launch", place,
-                            other)
-              : fmt::format("{} is written here and was loaded with .nc in the same launch", place));
+    fault(
+        thread, FaultKind::NonCoherent,
+        conflict.otherWrote
+            ? fmt::format("{} is loaded with .nc and was written by {} of the same launch", place,
+                          other)
+            : fmt::format("{} is written here and was loaded with .nc in the same launch", place));
     return;
   }
 }

@@ -52,9 +52,7 @@ uint64_t roundToInteger(const Unpacked &x, Rounding rounding) {
     return UINT64_MAX;
   uint64_t whole = x.exponent < 0 ? 0 : x.significand >> (63 - x.exponent);
   // What is cut, in units of 2^-64; below a half any small number stands for it.
-  uint64_t rest = x.exponent < -1    ? 1
-                  : x.exponent == 63 ? 0
-                                     : x.significand << (x.exponent + 1);
+  uint64_t rest = x.exponent < -1 ? 1 : x.exponent == 63 ? 0 : x.significand << (x.exponent + 1);
   constexpr uint64_t half = uint64_t(1) << 63;
   switch (rounding) {
   case Rounding::NearestEven:
@@ -221,7 +219,8 @@ bool selectConvert(const Instruction &instruction, Op &op, std::string &problem)
       op.handler = withFormat(op.type, [](auto f) { return floatToIntegral<decltype(f)>; });
     else
       op.handler = withFormat(op.type2, [&](auto from) {
-        return withFormat(op.type, [](auto to) { return floatToFloat<decltype(from), decltype(to)>; });
+        return withFormat(op.type,
+                          [](auto to) { return floatToFloat<decltype(from), decltype(to)>; });
       });
   }
   return true;

@@ -33,11 +33,11 @@ private:
   bool decodeInstruction(const Instruction &instruction);
   bool decodeOperand(const Instruction &instruction, const OperandForm &form,
                      const Operand &operand, Op &op);
-  bool decodeSource(const Instruction &instruction, const OperandForm &form,
-                    const Operand &operand, Op &op);
+  bool decodeSource(const Instruction &instruction, const OperandForm &form, const Operand &operand,
+                    Op &op);
   bool decodeAddress(const Instruction &instruction, const Operand &operand, Op &op);
-  bool decodeVector(const Instruction &instruction, const OperandForm &form,
-                    const Operand &operand, Op &op);
+  bool decodeVector(const Instruction &instruction, const OperandForm &form, const Operand &operand,
+                    Op &op);
   std::optional<Slot> valueSlot(const Instruction &instruction, Modifier type,
                                 const Operand &operand);
   std::optional<uint64_t> literal(const Operand &operand, Modifier type) const;
@@ -98,7 +98,7 @@ Slot Decoder::constant(uint64_t value) {
   auto [it, isNew] = constants.emplace(value, code.slots());
   if (isNew) {
     code.values.push_back(value);
-    code.set.push_back(1);
+    code.set.push_back(setWhole);
   }
   return it->second;
 }
@@ -107,7 +107,7 @@ Slot Decoder::special(Special which) {
   auto [it, isNew] = specials.emplace(which, code.slots());
   if (isNew) {
     code.values.push_back(0);
-    code.set.push_back(1);
+    code.set.push_back(setWhole);
     code.specials.emplace_back(it->second, which);
   }
   return it->second;
@@ -243,8 +243,8 @@ bool Decoder::decodeSource(const Instruction &instruction, const OperandForm &fo
       return fail(instruction, "a fourth source is a negated predicate");
     op.flags |= negations[sources];
   }
-  Modifier type = form.kind == OperandForm::Kind::Literal ? Modifier::F64
-                                                          : operandType(instruction, form);
+  Modifier type =
+      form.kind == OperandForm::Kind::Literal ? Modifier::F64 : operandType(instruction, form);
   std::optional<Slot> slot = valueSlot(instruction, type, operand);
   if (slot)
     addSource(*slot, op);
@@ -351,12 +351,11 @@ bool Decoder::decodeInstruction(const Instruction &instruction) {
     if (!decodeOperand(instruction, form->operands[i], instruction.operands[i], op))
       return false;
   using Select = bool (*)(const Instruction &, Op &, std::string &);
-  constexpr Select families[] = {selectInteger, selectBits,    selectFloat,
+  constexpr Select families[] = {selectInteger,       selectBits,    selectFloat,
                                  selectApproximation, selectCompare, selectConvert,
-                                 selectMemory,  selectControl, selectExchange};
-  bool known = std::any_of(std::begin(families), std::end(families), [&](Select select) {
-    return select(instruction, op, problem);
-  });
+                                 selectMemory,        selectControl, selectExchange};
+  bool known = std::any_of(std::begin(families), std::end(families),
+                           [&](Select select) { return select(instruction, op, problem); });
   if (!problem.empty() || !known)
     return fail(instruction, problem.empty() ? "the interpreter does not have it" : problem);
   code.ops.push_back(op);
@@ -370,7 +369,7 @@ bool Decoder::run() {
   code.values.assign(firstRegister + kernel.registers.size(), 0);
   code.set.assign(firstRegister + kernel.registers.size(), 0);
   code.values[slotTrue] = 1;
-  code.set[slotTrue] = 1;
+  code.set[slotTrue] = setWhole;
   for (const Instruction &instruction : kernel.instructions)
     if (!decodeInstruction(instruction))
       return false;

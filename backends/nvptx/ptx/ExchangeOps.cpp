@@ -50,8 +50,8 @@ Source sourceOf(Modifier mode, unsigned lane, uint64_t b, uint64_t c) {
   unsigned most = (lane & segment) | (clamp & ~segment), least = lane & segment;
   switch (mode) {
   case Modifier::Up:
-    return {lane - offset, static_cast<int>(lane) - static_cast<int>(offset) >=
-                               static_cast<int>(most)};
+    return {lane - offset,
+            static_cast<int>(lane) - static_cast<int>(offset) >= static_cast<int>(most)};
   case Modifier::Down:
     return {lane + offset, lane + offset <= most};
   case Modifier::Bfly:
@@ -77,10 +77,9 @@ void shuffle(BlockRun &block, Lanes lanes, uint32_t mask, const Op &op) {
       const Thread *source = block.laneOf(lane, sources[i].lane);
       block.fault(lane, FaultKind::InactiveLane,
                   fmt::format("lane {} reads lane {}, which {}", lane.lane(), sources[i].lane,
-                              !source ? "the block does not have"
-                              : source->state == Thread::State::Exited
-                                  ? "has ended"
-                                  : "is not in the mask"));
+                              !source                                  ? "the block does not have"
+                              : source->state == Thread::State::Exited ? "has ended"
+                                                                       : "is not in the mask"));
       return;
     }
   }
@@ -130,8 +129,8 @@ void reduce(BlockRun &, Lanes lanes, uint32_t, const Op &op) {
   uint64_t result = lanes.front()->r[op.a];
   for (Thread *lane : lanes.subspan(1)) {
     uint64_t value = lane->r[op.a];
-    bool isLess = op.type == Modifier::S32 ? signExtend(value, 32) < signExtend(result, 32)
-                                           : value < result;
+    bool isLess =
+        op.type == Modifier::S32 ? signExtend(value, 32) < signExtend(result, 32) : value < result;
     switch (static_cast<Modifier>(op.kind)) {
     case Modifier::Add:
       result = (result + value) & 0xFFFFFFFF;
@@ -212,8 +211,7 @@ bool selectExchange(const Instruction &instruction, Op &op, std::string &) {
     op.warpHandler = shuffle;
     return true;
   case Opcode::Vote:
-    op.kind = kindOf(instruction,
-                     {Modifier::All, Modifier::Any, Modifier::Uni, Modifier::Ballot});
+    op.kind = kindOf(instruction, {Modifier::All, Modifier::Any, Modifier::Uni, Modifier::Ballot});
     op.handler = waitWithMask<&Op::b>;
     op.warpHandler = vote;
     return true;

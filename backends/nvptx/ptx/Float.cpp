@@ -89,8 +89,7 @@ template <bool Min> struct MinMax {
 };
 
 /// One result of a format; `plain`: to nearest even and no modifier.
-template <class F, class Operation, bool Plain>
-Bits compute(const Op &op, Bits a, Bits b, Bits c) {
+template <class F, class Operation, bool Plain> Bits compute(const Op &op, Bits a, Bits b, Bits c) {
   Bits result = 0;
   if constexpr (Plain) {
     result = Operation::template run<F>(op, Rounding::NearestEven, a, b, c);
@@ -124,8 +123,8 @@ template <class F, class Operation, bool Plain> void packedHandler(Thread &t, co
 }
 
 template <class F, class Operation> Handler choose(const Op &op, bool packed) {
-  bool plain = op.rounding == Rounding::NearestEven &&
-               (op.flags & (FlagFtz | FlagSat | FlagRelu)) == 0;
+  bool plain =
+      op.rounding == Rounding::NearestEven && (op.flags & (FlagFtz | FlagSat | FlagRelu)) == 0;
   if (packed) {
     if constexpr (F::width == 16)
       return plain ? packedHandler<F, Operation, true> : packedHandler<F, Operation, false>;

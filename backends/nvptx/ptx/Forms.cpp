@@ -206,8 +206,9 @@ std::string OperandCheck::checkScalar(const OperandForm &form, const Operand &op
 
 std::string OperandCheck::checkMove(const OperandForm &form, const Operand &operand) const {
   if (operand.kind == Operand::Kind::Vector) {
-    unsigned total = 0, each = bitWidth(instruction.type(0)) /
-                               std::max<unsigned>(1, static_cast<unsigned>(operand.elements.size()));
+    unsigned total = 0,
+             each = bitWidth(instruction.type(0)) /
+                    std::max<unsigned>(1, static_cast<unsigned>(operand.elements.size()));
     for (const Operand &element : operand.elements) {
       if (element.kind == Operand::Kind::Register)
         total += bitWidth(registers[element.index].type);
@@ -238,8 +239,7 @@ std::string OperandCheck::checkOne(const OperandForm &form, const Operand &opera
       return {};
     if (operand.kind == Operand::Kind::Integer && !form.destination)
       return {};
-    if (operand.kind != Operand::Kind::Register ||
-        registers[operand.index].type != Modifier::Pred)
+    if (operand.kind != Operand::Kind::Register || registers[operand.index].type != Modifier::Pred)
       return "an operand is not a predicate register";
     return operand.negated && !form.negatable ? "a predicate is negated where it may not be" : "";
   case OperandForm::Kind::Memory:
@@ -281,8 +281,8 @@ std::string OperandCheck::check(const Form &form) const {
       if (!form.operands[i].pair)
         return "a second destination stands where there is none";
       const Operand &second = operand->elements[1];
-      bool isPredicate = second.kind == Operand::Kind::Register &&
-                         registers[second.index].type == Modifier::Pred;
+      bool isPredicate =
+          second.kind == Operand::Kind::Register && registers[second.index].type == Modifier::Pred;
       if (!isPredicate && second.kind != Operand::Kind::Sink)
         return "the second destination is not a predicate register";
       operand = &operand->elements[0];

@@ -15,15 +15,13 @@ __extension__ using Signed128 = __int128;
 __extension__ using Unsigned128 = unsigned __int128;
 
 template <class T> T get(uint64_t slot) { return static_cast<T>(slot); }
-template <class T> uint64_t put(T value) {
-  return static_cast<std::make_unsigned_t<T>>(value);
-}
+template <class T> uint64_t put(T value) { return static_cast<std::make_unsigned_t<T>>(value); }
 
 /// The exact product.
 template <class T> auto product(T a, T b) {
-  using Wide = std::conditional_t<
-      sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, Signed128, Unsigned128>,
-      std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+  using Wide = std::conditional_t<sizeof(T) == 8,
+                                  std::conditional_t<std::is_signed_v<T>, Signed128, Unsigned128>,
+                                  std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
   return static_cast<Wide>(a) * static_cast<Wide>(b);
 }
 
@@ -159,8 +157,8 @@ void addWithCarry(Thread &t, const Op &op, uint64_t x, uint64_t y, bool subtract
   }
   unsigned bits = bitWidth(op.type);
   Unsigned128 carry = op.is(FlagUseCarry) ? t.r[slotCarry] : 0;
-  Unsigned128 wide = subtract ? static_cast<Unsigned128>(x) - y - carry
-                              : static_cast<Unsigned128>(x) + y + carry;
+  Unsigned128 wide =
+      subtract ? static_cast<Unsigned128>(x) - y - carry : static_cast<Unsigned128>(x) + y + carry;
   if (op.is(FlagSetCarry))
     t.write(slotCarry, static_cast<uint64_t>(wide >> bits) & 1);
   t.write(op.d, static_cast<uint64_t>(wide) & maskOf(bits));

@@ -39,11 +39,22 @@ void initialize(const Variable &variable, std::byte *into) {
 } // namespace
 
 std::string_view name(FaultKind kind) {
-  constexpr std::string_view names[] = {
-      "launch",        "unsupported instruction", "unset register",     "out of bounds",
-      "read-only",     "misaligned access",       "uninitialised read", "race",
-      "non-coherent",  "inactive lane",           "divergent sync",     "divergent barrier",
-      "deadlock",      "instruction budget",      "trap",               "division by zero"};
+  constexpr std::string_view names[] = {"launch",
+                                        "unsupported instruction",
+                                        "unset register",
+                                        "out of bounds",
+                                        "read-only",
+                                        "misaligned access",
+                                        "uninitialised read",
+                                        "race",
+                                        "non-coherent",
+                                        "inactive lane",
+                                        "divergent sync",
+                                        "divergent barrier",
+                                        "deadlock",
+                                        "instruction budget",
+                                        "trap",
+                                        "division by zero"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -84,13 +95,14 @@ std::optional<Fault> Executable::Impl::checkLaunch(const LaunchConfig &launch) c
   if (threads > static_cast<uint64_t>(plan::kMaxThreadsPerBlock))
     return launchFault(fmt::format("a block of {} threads", threads));
   if (launch.sharedBytes + code.layout.sharedBytes > static_cast<uint64_t>(plan::kMaxSharedBytes))
-    return launchFault(fmt::format("{} bytes of shared memory",
-                                   launch.sharedBytes + code.layout.sharedBytes));
+    return launchFault(
+        fmt::format("{} bytes of shared memory", launch.sharedBytes + code.layout.sharedBytes));
   for (const PerformanceDirective &directive : code.kernel->directives) {
     uint64_t product = std::accumulate(directive.values.begin(), directive.values.end(),
                                        uint64_t(1), std::multiplies<>());
     if (directive.name == "maxntid" && threads > product)
-      return launchFault(fmt::format("a block of {} threads, .maxntid allows {}", threads, product));
+      return launchFault(
+          fmt::format("a block of {} threads, .maxntid allows {}", threads, product));
     if (directive.name != "reqntid")
       continue;
     for (unsigned axis = 0; axis < 3; ++axis)
@@ -124,8 +136,8 @@ std::optional<Fault> Executable::Impl::setParameters(const LaunchConfig &launch,
     }
   }
   if (next != launch.arguments.size())
-    return launchFault(fmt::format("{} arguments, the kernel takes {}", launch.arguments.size(),
-                                   next));
+    return launchFault(
+        fmt::format("{} arguments, the kernel takes {}", launch.arguments.size(), next));
   return std::nullopt;
 }
 
@@ -152,11 +164,9 @@ Executable::Impl::setRegions(std::span<const Region> regions, GridMemory &memory
       bool apart = region.address + size <= other.address ||
                    other.address + other.bytes.size() <= region.address;
       if (!apart && (region.writable || other.writable))
-        return launchFault(
-            fmt::format("regions '{}' and '{}' overlap", other.name, region.name));
+        return launchFault(fmt::format("regions '{}' and '{}' overlap", other.name, region.name));
     }
-    add("'" + region.name + "'", region.address, region.bytes, region.writable,
-        region.initialised);
+    add("'" + region.name + "'", region.address, region.bytes, region.writable, region.initialised);
   }
   memory.constants.assign(code.layout.constBytes, std::byte(0));
   for (size_t i = 0; i < code.module->variables.size(); ++i) {

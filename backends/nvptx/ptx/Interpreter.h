@@ -42,22 +42,22 @@
 namespace h3::ptx {
 
 enum class FaultKind : uint8_t {
-  Launch,              ///< no such entry, wrong arguments or sizes, regions that overlap
-  Unsupported,         ///< an instruction that can be read but not run
-  UnsetRegister,       ///< a register is read that nothing has written
-  OutOfBounds,         ///< an access outside every region, variable or stack
-  ReadOnly,            ///< a store to memory that is not writable
-  Misaligned,          ///< an address that is no multiple of the access's bytes
-  Uninitialised,       ///< bytes are read that nothing has written
-  Race,                ///< conflicting accesses without order
-  NonCoherent,         ///< an `.nc` load of memory that the launch writes
-  InactiveLane,        ///< a shuffle reads a lane that does not take part
-  DivergentSync,       ///< lanes of one warp at different `.sync` instructions, or a wrong mask
-  DivergentBarrier,    ///< an aligned barrier that not all lanes of a warp execute together
-  Deadlock,            ///< threads wait for what cannot come
-  Budget,              ///< more instructions than allowed
-  Trap,                ///< `trap` was executed
-  DivisionByZero,      ///< an integer division or remainder whose result PTX leaves open
+  Launch,           ///< no such entry, wrong arguments or sizes, regions that overlap
+  Unsupported,      ///< an instruction that can be read but not run
+  UnsetRegister,    ///< a register is read that nothing has written
+  OutOfBounds,      ///< an access outside every region, variable or stack
+  ReadOnly,         ///< a store to memory that is not writable
+  Misaligned,       ///< an address that is no multiple of the access's bytes
+  Uninitialised,    ///< bytes are read that nothing has written
+  Race,             ///< conflicting accesses without order
+  NonCoherent,      ///< an `.nc` load of memory that the launch writes
+  InactiveLane,     ///< a shuffle reads a lane that does not take part
+  DivergentSync,    ///< lanes of one warp at different `.sync` instructions, or a wrong mask
+  DivergentBarrier, ///< an aligned barrier that not all lanes of a warp execute together
+  Deadlock,         ///< threads wait for what cannot come
+  Budget,           ///< more instructions than allowed
+  Trap,             ///< `trap` was executed
+  DivisionByZero,   ///< an integer division or remainder whose result PTX leaves open
 };
 
 /// The kind's name as messages print it: "unset register", "race".
@@ -65,11 +65,11 @@ std::string_view name(FaultKind kind);
 
 struct Fault {
   FaultKind kind = FaultKind::Launch;
-  unsigned line = 0;               ///< in the PTX text; 0 for faults of the launch
-  std::string instruction;         ///< as printed; empty for faults of the launch
-  std::array<uint32_t, 3> block{}; ///< %ctaid
+  unsigned line = 0;                ///< in the PTX text; 0 for faults of the launch
+  std::string instruction;          ///< as printed; empty for faults of the launch
+  std::array<uint32_t, 3> block{};  ///< %ctaid
   std::array<uint32_t, 3> thread{}; ///< %tid
-  std::string text;                ///< what happened
+  std::string text;                 ///< what happened
 
   /// `PTX line 12, block (0,0,0), thread (3,0,0): race: ... [st.shared.b32 [%r1], %r2]`.
   std::string message() const;
@@ -119,8 +119,8 @@ public:
   Executable &operator=(Executable &&) noexcept;
   ~Executable();
 
-  /// Runs a whole grid. Returns the first fault, or nothing; after a fault the writable regions hold
-  /// what the threads had stored until then.
+  /// Runs a whole grid. Returns the first fault, or nothing; after a fault the writable regions
+  /// hold what the threads had stored until then.
   std::optional<Fault> run(const LaunchConfig &launch, std::span<const Region> regions,
                            const RunOptions &options = {}, RunStatistics *statistics = nullptr);
 

@@ -30,9 +30,7 @@ struct Token {
   uint64_t bits = 0; ///< of a number
 
   bool is(char mark) const { return kind == Kind::Mark && text[0] == mark; }
-  bool isDirective(std::string_view name) const {
-    return kind == Kind::Directive && text == name;
-  }
+  bool isDirective(std::string_view name) const { return kind == Kind::Directive && text == name; }
 };
 
 /// The tokens of a text, comments left out; the last is End or Error.

@@ -8,7 +8,8 @@
 //
 // A thread's register file is one flat array of 64-bit slots: a constant 1, a sink, the carry flag,
 // the registers, the special registers in use, the immediates. So every operand is a slot. A
-// narrower value is kept zero-extended. Beside the file lies a byte per slot: whether it was set.
+// narrower value is kept zero-extended. Beside the file lies a byte per slot, a bit for each byte
+// of the value: whether it was set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +35,13 @@ using Handler = void (*)(Thread &, const Op &);
 /// Runs a `.sync` instruction for the lanes of one warp that take part, when all have arrived.
 using WarpHandler = void (*)(BlockRun &, std::span<Thread *const> lanes, uint32_t mask, const Op &);
 
-inline constexpr Slot slotTrue = 0;  ///< holds 1, always set; stands for operands that are not there
-inline constexpr Slot slotSink = 1;  ///< takes what nobody reads
+inline constexpr Slot slotTrue = 0; ///< holds 1, always set; stands for operands that are not there
+inline constexpr Slot slotSink = 1; ///< takes what nobody reads
 inline constexpr Slot slotCarry = 2; ///< of add.cc and its kin
 inline constexpr Slot firstRegister = 3;
+
+/// All bytes of a slot are set; those above a register's width always are.
+inline constexpr uint8_t setWhole = 0xFF;
 
 /// Modifiers that change a value, as bits.
 enum OpFlag : uint16_t {
@@ -70,9 +74,9 @@ struct Op {
   uint8_t guardValue = 1;   ///< executed if the guard has this value
   Rounding rounding = Rounding::NearestEven;
   Space space = Space::Generic;
-  uint8_t bytes = 0;        ///< of one element in memory
+  uint8_t bytes = 0; ///< of one element in memory
   NanRule nan = NanRule::Canonical;
-  uint8_t kind = 0;         ///< an enumeration of the handler's own
+  uint8_t kind = 0; ///< an enumeration of the handler's own
   uint8_t kind2 = 0;
   Modifier type = Modifier::B32, type2 = Modifier::B32;
   uint8_t registerBits = 0; ///< of the destination register
@@ -126,16 +130,16 @@ struct Thread {
   State state = State::Running;
   uint16_t index = 0; ///< in the block, x fastest
   BlockRun *block = nullptr;
-  uint32_t clock = 1; ///< the last synchronisation it took part in
+  uint32_t clock = 1;              ///< the last synchronisation it took part in
   uint32_t exitClock = UINT32_MAX; ///< its clock when it ended
-  uint32_t mask = 0;  ///< AtWarpSync: the lanes it waits for
-  uint8_t barrier = 0; ///< AtBarrier
+  uint32_t mask = 0;               ///< AtWarpSync: the lanes it waits for
+  uint8_t barrier = 0;             ///< AtBarrier
 
   unsigned lane() const { return index % 32; }
   unsigned warp() const { return index / 32; }
   void write(Slot slot, uint64_t value) {
     r[slot] = value;
-    set[slot] = 1;
+    set[slot] = setWhole;
   }
   /// The value of the i-th further slot.
   uint64_t further(const Op &op, unsigned i) const { return r[extra[op.extra + i]]; }
@@ -149,6 +153,11 @@ constexpr uint64_t maskOf(unsigned bits) {
 constexpr int64_t signExtend(uint64_t value, unsigned bits) {
   return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
 }
+
+/// Runs an instruction with a source that is set in part or not at all, if it only moves bytes: a
+/// packing mov whose other half nobody uses is what LLVM makes of an undefined vector element.
+/// False if the instruction needs what is not set; nothing has changed then.
+bool runPartial(Thread &thread, const Op &op, const Instruction &instruction);
 
 // The families of instructions, one a file. Each sets the handler of an instruction whose operands
 // are decoded, and what the handler needs; it returns false if the instruction is not one of its

@@ -122,9 +122,9 @@ void isSpace(Thread &t, const Op &op) {
 void makePolicy(Thread &t, const Op &op) { t.write(op.d, 0); }
 
 bool selectAtomic(const Instruction &instruction, Op &op, std::string &problem) {
-  for (Modifier modifier : {Modifier::Add, Modifier::Min, Modifier::Max, Modifier::And, Modifier::Or,
-                            Modifier::Xor, Modifier::Inc, Modifier::Dec, Modifier::Cas,
-                            Modifier::Exch})
+  for (Modifier modifier :
+       {Modifier::Add, Modifier::Min, Modifier::Max, Modifier::And, Modifier::Or, Modifier::Xor,
+        Modifier::Inc, Modifier::Dec, Modifier::Cas, Modifier::Exch})
     if (instruction.has(modifier))
       op.kind = static_cast<uint8_t>(modifier);
   bool isAdd = instruction.has(Modifier::Add);

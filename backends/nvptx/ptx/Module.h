@@ -112,8 +112,8 @@ struct Register {
 /// `.reg .b32 %r<5>;` or `.reg .b32 %a, %b;`.
 struct RegisterDeclaration {
   Modifier type = Modifier::B32;
-  std::string prefix;  ///< of a range, else empty
-  uint32_t first = 0;  ///< index of Kernel::registers
+  std::string prefix; ///< of a range, else empty
+  uint32_t first = 0; ///< index of Kernel::registers
   uint32_t count = 0;
 
   bool operator==(const RegisterDeclaration &) const = default;
@@ -128,12 +128,12 @@ struct Variable {
   std::string linkage; ///< "extern", "visible", "weak" or empty
   Space space = Space::Param;
   Modifier type = Modifier::B8;
-  unsigned vector = 1;               ///< .v2: 2
-  uint32_t align = 0;                ///< as written, 0 if not
+  unsigned vector = 1; ///< .v2: 2
+  uint32_t align = 0;  ///< as written, 0 if not
   bool isArray = false;
-  std::vector<uint64_t> extents;     ///< [4][2]; `[]` has extent 0
-  std::vector<Operand> initializer;  ///< in order, flattened
-  bool isPointer = false;            ///< a parameter with .ptr
+  std::vector<uint64_t> extents;    ///< [4][2]; `[]` has extent 0
+  std::vector<Operand> initializer; ///< in order, flattened
+  bool isPointer = false;           ///< a parameter with .ptr
   Space pointee = Space::Generic;
   uint32_t pointeeAlign = 0;
 

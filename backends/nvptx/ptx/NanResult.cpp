@@ -13,9 +13,7 @@ static NanRule conversionRule(const Instruction &instruction) {
     return instruction.has(Modifier::Ftz) ? NanRule::Canonical : NanRule::Bits;
   bool isMove = instruction.modifiers.size() == 2 && bitWidth(to) >= 32;
   if (from == to)
-    return isMove                ? NanRule::Bits
-           : to == Modifier::F64 ? NanRule::Payload
-                                 : NanRule::Canonical;
+    return isMove ? NanRule::Bits : to == Modifier::F64 ? NanRule::Payload : NanRule::Canonical;
   return from == Modifier::F64 || to == Modifier::F64 ? NanRule::Payload : NanRule::Canonical;
 }
 

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Which bits an instruction's NaN result has. PTX does not say. The rules are what an H200 (sm_90) was
-// seen to do in every recorded case; the recordings are in tests/ptx/data, and a test compares each of
-// their bits with the interpreter's. A device of another capability may differ: code must not depend
-// on any but the rules that backends/nvptx/nan.def lists as canonical for its target.
+// Which bits an instruction's NaN result has. PTX does not say. The rules are what an H200 (sm_90)
+// was seen to do in every recorded case; the recordings are in tests/ptx/data, and a test compares
+// each of their bits with the interpreter's. A device of another capability may differ: code must
+// not depend on any but the rules that backends/nvptx/nan.def lists as canonical for its target.
 //
 //===----------------------------------------------------------------------===//
 

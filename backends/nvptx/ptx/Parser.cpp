@@ -240,8 +240,8 @@ bool Parser::parseParameter(Kernel &into) {
 
 bool Parser::parsePerformanceDirectives(Kernel &into) {
   constexpr std::array<std::string_view, 8> known = {
-      ".maxntid",          ".reqntid",        ".minnctapersm",    ".maxnctapersm", ".maxnreg",
-      ".reqnctapercluster", ".maxclusterrank", ".explicitcluster"};
+      ".maxntid", ".reqntid",           ".minnctapersm",   ".maxnctapersm",
+      ".maxnreg", ".reqnctapercluster", ".maxclusterrank", ".explicitcluster"};
   while (peek().kind == Token::Kind::Directive) {
     const Token &token = peek();
     if (token.text == ".pragma") {

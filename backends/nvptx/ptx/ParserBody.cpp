@@ -196,8 +196,8 @@ bool Parser::parseOpcode(Instruction &instruction) {
     dot = rest.find('.');
     std::optional<Modifier> modifier = modifierNamed(rest.substr(0, dot));
     if (!modifier)
-      return fail(token.line, fmt::format("unknown modifier '.{}' in '{}'", rest.substr(0, dot),
-                                          token.text));
+      return fail(token.line,
+                  fmt::format("unknown modifier '.{}' in '{}'", rest.substr(0, dot), token.text));
     instruction.modifiers.push_back(*modifier);
   }
   return true;

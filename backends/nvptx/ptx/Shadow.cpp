@@ -153,8 +153,8 @@ Conflict Shadow::accessByte(const Access &access, uint8_t &flag, Cell &cell,
   if ((flag & against) != 0) [[unlikely]]
     return {Conflict::Kind::Race, 0, true, (flag & (WrittenBefore | AtomicBefore)) != 0};
 
-  bool againstWriter = cell.writer != nobody && cell.writer != access.thread &&
-                       !(access.atomic && cell.atomicWrite);
+  bool againstWriter =
+      cell.writer != nobody && cell.writer != access.thread && !(access.atomic && cell.atomicWrite);
   if (againstWriter && !order.isBefore(cell.writer, cell.writeClock, access.thread)) [[unlikely]]
     return {Conflict::Kind::Race, 0, false, true, cell.writer, cell.writeOp};
   if (access.write) {

@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs qk_norm_rope's PTX for about one million elements on one core, every variant, and prints the
-// time by element and by instruction. Its profile says where it goes: `perf record h3_ptx_bench`, or
-// valgrind --tool=callgrind with a small number of tokens.
+// time by element and by instruction. Its profile says where it goes: `perf record h3_ptx_bench`,
+// or valgrind --tool=callgrind with a small number of tokens.
 //
 //   h3_ptx_bench [TARGET [TOKENS]]
 //
