@@ -16,6 +16,10 @@
 namespace h3::ptx {
 namespace {
 
+/// CUDA's limits for local and constant memory; the last is ours.
+constexpr uint64_t maxLocalBytes = 512 << 10, maxConstBytes = 64 << 10,
+                   maxVariableBytes = uint64_t(1) << 30;
+
 Fault launchFault(std::string text) {
   Fault fault;
   fault.text = std::move(text);
@@ -97,6 +101,12 @@ std::optional<Fault> Executable::Impl::checkLaunch(const LaunchConfig &launch) c
   if (launch.sharedBytes + code.layout.sharedBytes > static_cast<uint64_t>(plan::kMaxSharedBytes))
     return launchFault(
         fmt::format("{} bytes of shared memory", launch.sharedBytes + code.layout.sharedBytes));
+  if (code.layout.localBytes > maxLocalBytes)
+    return launchFault(fmt::format("{} bytes of local memory a thread", code.layout.localBytes));
+  if (code.layout.constBytes > maxConstBytes)
+    return launchFault(fmt::format("{} bytes of constant memory", code.layout.constBytes));
+  if (code.layout.globalBytes > maxVariableBytes)
+    return launchFault(fmt::format("{} bytes of .global variables", code.layout.globalBytes));
   for (const PerformanceDirective &directive : code.kernel->directives) {
     uint64_t product = std::accumulate(directive.values.begin(), directive.values.end(),
                                        uint64_t(1), std::multiplies<>());

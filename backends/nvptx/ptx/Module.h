@@ -11,7 +11,7 @@
 #ifndef H3_BACKENDS_NVPTX_PTX_MODULE_H
 #define H3_BACKENDS_NVPTX_PTX_MODULE_H
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -141,7 +141,7 @@ struct Variable {
 
   uint64_t elementBytes() const { return bitWidth(type) / 8 * vector; }
   uint64_t bytes() const; ///< 0 for `[]`
-  uint64_t alignment() const { return align != 0 ? align : elementBytes(); }
+  uint64_t alignment() const { return align != 0 ? align : std::max<uint64_t>(elementBytes(), 1); }
 };
 
 struct Label {
