@@ -20,22 +20,9 @@ std::optional<nvptx::Image> compileForRun(const BoundCall &call, const Target &t
 /// The launch that \p plan chooses when the buffer of each bound tensor lies at
 /// `addressOf(storage)`. Adds the variant's name to the report. Empty after a decline, which is in
 /// \p result.
-template <typename AddressOf>
-std::optional<plan::Launch> planLaunch(const BoundCall &call, const plan::OperatorPlan &plan,
-                                       AddressOf addressOf, RunResult &result) {
-  std::vector<plan::Tensor> tensors;
-  for (const BoundView &view : call.tensors)
-    tensors.push_back(tensor::TensorView{view.storage, view.view}.forPlan(addressOf(view.storage)));
-  auto chosen = plan::evaluate(plan, tensors, call.parameters);
-  if (auto *decline = std::get_if<plan::Decline>(&chosen)) {
-    result.code = ExitCode::BadInput;
-    result.message = plan::describe(plan, *decline);
-    return {};
-  }
-  const plan::Launch &launch = std::get<plan::Launch>(chosen);
-  result.report += ", variant " + plan.variants[launch.variant].name;
-  return launch;
-}
+std::optional<plan::Launch>
+planLaunch(const BoundCall &call, const plan::OperatorPlan &plan,
+           llvm::function_ref<uint64_t(tensor::TensorData *storage)> addressOf, RunResult &result);
 
 } // namespace h3
 

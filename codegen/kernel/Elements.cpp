@@ -69,6 +69,13 @@ bool Elements::isElementIndex(Value value) const {
          (value.getDefiningOp() && elementIndices.contains(value.getDefiningOp()));
 }
 
+bool Elements::isVector(Value value) const {
+  Value known = values.lookup(value);
+  return known && isa<VectorType>(known.getType());
+}
+
+bool Elements::isUniform(Value value) const { return values.contains(value) && !isVector(value); }
+
 Value Elements::emitted(Value value) {
   if (isElementIndex(value)) {
     if (soleLane >= 0 || vector == 1)
@@ -166,21 +173,21 @@ Value Elements::clone(Operation &op, ArrayRef<Value> operands) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// Whether \p op computes an index or a condition from the element's index and from indices and
+/// conditions that are the same for all elements.
+bool Elements::isIndexArithmetic(Operation &op) const {
+  auto isIndexOrCondition = [](mlir::Type type) { return type.isIndex() || type.isInteger(1); };
+  return isIndexOrCondition(op.getResult(0).getType()) &&
+         llvm::any_of(op.getOperands(), [&](Value operand) { return isElementIndex(operand); }) &&
+         llvm::all_of(op.getOperands(), [&](Value operand) {
+           return isIndexOrCondition(operand.getType()) && !isVector(operand);
+         });
+}
+
 void Elements::emitPure(Operation &op) {
   if (op.getNumRegions() || op.getNumResults() != 1 || !isPure(&op))
     return fail(&op, "'" + op.getName().getStringRef().str() + "' has no code generation here");
-  mlir::Type type = op.getResult(0).getType();
-  if ((type.isIndex() || type.isInteger(1)) &&
-      llvm::all_of(op.getOperands(),
-                   [&](Value operand) {
-                     return isElementIndex(operand) || operand.getType().isIndex() ||
-                            operand.getType().isInteger(1);
-                   }) &&
-      llvm::any_of(op.getOperands(), [&](Value operand) { return isElementIndex(operand); }) &&
-      llvm::none_of(op.getOperands(), [&](Value operand) {
-        Value known = values.lookup(operand);
-        return known && isa<VectorType>(known.getType());
-      })) {
+  if (isIndexArithmetic(op)) {
     elementIndices.insert(&op);
     return;
   }
@@ -235,18 +242,15 @@ bool Elements::decompose(Value value, bool negated, Affine &affine) {
   if (auto difference = value.getDefiningOp<arith::SubIOp>())
     return decompose(difference.getLhs(), negated, affine) &&
            decompose(difference.getRhs(), !negated, affine);
-  Value known = values.lookup(value);
-  if (!known || isa<VectorType>(known.getType()))
+  if (!isUniform(value))
     return false;
   affine.terms.push_back({value, negated});
   return true;
 }
 
 bool Elements::agrees(Value condition, std::vector<plan::Condition> &pending) {
-  if (!isElementIndex(condition)) {
-    Value known = values.lookup(condition);
-    return known && !isa<VectorType>(known.getType());
-  }
+  if (!isElementIndex(condition))
+    return isUniform(condition);
   Operation *op = condition.getDefiningOp();
   if (isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return agrees(op->getOperand(0), pending) && agrees(op->getOperand(1), pending);
@@ -380,7 +384,7 @@ unsigned Elements::pieceLength(Value tensor, OperandRange indices, Affine &last)
   if (!accessBytes || vector == 1 || soleLane >= 0 || indices.empty())
     return 1;
   for (Value index : indices.drop_back())
-    if (Value known = values.lookup(index); !known || isa<VectorType>(known.getType()))
+    if (!isUniform(index))
       return 1;
   if (!decompose(indices.back(), false, last) || !last.element)
     return 1;
@@ -466,10 +470,8 @@ void Elements::emitLoad(ir::LoadOp op) {
     return bind(op, pieces.front());
   }
 
-  bool varies = llvm::any_of(op.getIndices(), [&](Value index) {
-    Value known = values.lookup(index);
-    return isElementIndex(index) || (known && isa<VectorType>(known.getType()));
-  });
+  bool varies = llvm::any_of(op.getIndices(),
+                             [&](Value index) { return isElementIndex(index) || isVector(index); });
   if (soleLane >= 0 || vector == 1 || !varies)
     return bind(op, load(element,
                          laneAddress(tensor, element, op.getIndices(), std::max(soleLane, 0), loc),

@@ -80,6 +80,8 @@ private:
 
   // Values of the elements.
   bool isElementIndex(mlir::Value value) const;
+  bool isVector(mlir::Value value) const;  ///< emitted as one value for each element
+  bool isUniform(mlir::Value value) const; ///< emitted once for all elements
   mlir::Value ofLane(mlir::Value elementIndex, unsigned lane);
   mlir::Value ofAllLanes(mlir::Value elementIndex);
   mlir::Value broadcast(mlir::Value scalar);
@@ -87,6 +89,7 @@ private:
   mlir::Value gather(llvm::ArrayRef<mlir::Value> lanes);
   mlir::Value clone(mlir::Operation &op, llvm::ArrayRef<mlir::Value> operands);
 
+  bool isIndexArithmetic(mlir::Operation &op) const;
   void emitPure(mlir::Operation &op);
   void emitConstant(mlir::arith::ConstantOp op);
   void emitCast(mlir::arith::IndexCastOp op);

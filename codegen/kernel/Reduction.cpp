@@ -318,6 +318,14 @@ void ReductionEmitter::joinSerially(const OrderBits::Digit &digit) {
       digit.radix, int64_t(1) << (std::clamp(lastBit, digit.first, end) - digit.first));
   uint64_t mask = ((uint64_t(1) << digit.count) - 1) << digit.first;
 
+  Value teamBase; // the warp's lane at which the digit is 0 and all else is as here
+  if (anyLane) {
+    Value thread = gpu::ThreadIdOp::create(builder, op.getLoc(), gpu::Dimension::x);
+    thread = arith::IndexCastOp::create(builder, op.getLoc(), builder.getI32Type(), thread);
+    uint64_t digitLanes = (mask & ((uint64_t(1) << firstChunk) - 1)) >> firstLane;
+    teamBase = arith::AndIOp::create(builder, op.getLoc(), thread, i32(~digitLanes & 31));
+  }
+
   std::map<uint64_t, State> joined;
   for (const auto &[key, state] : states) {
     if (key & mask)
@@ -326,11 +334,6 @@ void ReductionEmitter::joinSerially(const OrderBits::Digit &digit) {
     for (int64_t position = 0; position < populated; ++position) {
       State next;
       if (anyLane) {
-        // The digit's lanes count within the team; shuffles count within the warp.
-        Value thread = gpu::ThreadIdOp::create(builder, op.getLoc(), gpu::Dimension::x);
-        thread = arith::IndexCastOp::create(builder, op.getLoc(), builder.getI32Type(), thread);
-        uint64_t digitLanes = (mask & ((uint64_t(1) << firstChunk) - 1)) >> firstLane;
-        Value teamBase = arith::AndIOp::create(builder, op.getLoc(), thread, i32(~digitLanes & 31));
         Value source = arith::OrIOp::create(builder, op.getLoc(), teamBase,
                                             i32(position << (digit.first - firstLane)));
         next = fromLane(state, source, gpu::ShuffleMode::IDX);
