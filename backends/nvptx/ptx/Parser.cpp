@@ -199,6 +199,15 @@ bool Parser::parseEntry(const std::string &linkage) {
   return good;
 }
 
+bool Parser::takeAlign(uint32_t &align) {
+  take();
+  uint64_t bytes = 0;
+  if (!takeInteger(bytes))
+    return false;
+  align = static_cast<uint32_t>(bytes);
+  return true;
+}
+
 bool Parser::parseParameter(Kernel &into) {
   if (!peek().isDirective(".param"))
     return unexpected("'.param'");
@@ -207,12 +216,8 @@ bool Parser::parseParameter(Kernel &into) {
   parameter.space = Space::Param;
   while (true) {
     if (peek().isDirective(".align")) {
-      take();
-      uint64_t align = 0;
-      if (!takeInteger(align))
+      if (!takeAlign(parameter.isPointer ? parameter.pointeeAlign : parameter.align))
         return false;
-      (parameter.isPointer ? parameter.pointeeAlign : parameter.align) =
-          static_cast<uint32_t>(align);
     } else if (peek().isDirective(".ptr")) {
       take();
       parameter.isPointer = true;
@@ -294,11 +299,8 @@ bool Parser::parseVariable(const std::string &linkage, Space space, std::vector<
   variable.space = space;
   while (true) {
     if (peek().isDirective(".align")) {
-      take();
-      uint64_t align = 0;
-      if (!takeInteger(align))
+      if (!takeAlign(variable.align))
         return false;
-      variable.align = static_cast<uint32_t>(align);
     } else if (peek().isDirective(".v2") || peek().isDirective(".v4")) {
       variable.vector = take().text == ".v2" ? 2 : 4;
     } else {

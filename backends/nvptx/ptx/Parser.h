@@ -71,6 +71,7 @@ private:
   bool parseInitializer(Variable &variable);
   bool skipDebug();
   bool takeInteger(uint64_t &value);
+  bool takeAlign(uint32_t &align); ///< `.align N`, at the directive
   bool takeWord(std::string &word);
   bool takeType(Modifier &type);
 
