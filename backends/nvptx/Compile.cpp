@@ -10,7 +10,9 @@
 #include "backends/nvptx/PtxCheck.h"
 #include "codegen/contract/Contract.h"
 #include "codegen/import/Import.h"
+#include "codegen/kernel/Candidates.h"
 #include "codegen/kernel/Kernel.h"
+#include "codegen/kernel/Specialise.h"
 #include "codegen/transforms/Passes.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -56,12 +58,6 @@ std::unique_ptr<MLIRContext> makeContext() {
 
 namespace {
 
-/// What is tried, best first: the widest access and whether sizes and offsets fit in 31 bits.
-struct Attempt {
-  unsigned accessBytes, indexBits;
-};
-constexpr Attempt attempts[] = {{16, 32}, {8, 32}, {0, 32}, {16, 64}, {0, 64}};
-
 class Compilation {
 public:
   Compilation(MLIRContext &context, const Target &target, const Options &options)
@@ -72,6 +68,8 @@ public:
 
 private:
   bool addKernels(const Program &program, gpu::GPUModuleOp kernels);
+  bool addCase(const SpecialCase &special, const std::string &prefix, const std::string &types,
+               const std::string &suffix, plan::OperatorPlan &contract, gpu::GPUModuleOp kernels);
   bool runPasses(Operation *op, llvm::function_ref<void(PassManager &)> add);
   void noteApproximations(ModuleOp module);
   bool toPtx(gpu::GPUModuleOp kernels);
@@ -129,38 +127,25 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
     image.text += print(*module);
     return true;
   }
-  bool prepared = runPasses(*module, [](PassManager &passes) {
+  bool inlined = runPasses(*module, [](PassManager &passes) {
     passes.addPass(createInlineRowsPass());
+    passes.addPass(createFlattenDigitsPass());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
-    passes.addPass(createHoistLoadsPass());
-    passes.addPass(createFlattenBranchesPass());
-    passes.addPass(createCSEPass());
   });
-  if (!prepared)
+  if (!inlined)
     return false;
-  noteApproximations(*module);
-
-  auto op = *module->getOps<ir::OperatorOp>().begin();
-  std::vector<Job> jobs = jobsOf(op, error);
-  if (!error.empty())
+  std::vector<SpecialCase> cases = specialCases(std::move(module), *contract, error);
+  if (cases.empty())
     return false;
   std::string types;
   for (const auto &[name, type] : program.typeArguments)
     types += std::string(h3::name(type)) + "_";
-  for (const Attempt &attempt : attempts) {
-    std::optional<KernelSchedule> schedule =
-        chooseSchedule(jobs, attempt.accessBytes, attempt.indexBits, error);
-    if (!schedule)
+  for (auto [number, special] : llvm::enumerate(cases)) {
+    std::string suffix = cases.size() > 1 ? "_c" + std::to_string(number) : "";
+    std::string prefix = "h3_" + program.name + "__" + std::string(target.name) + "__";
+    if (!addCase(special, prefix, types, suffix, *contract, kernels))
       return false;
-    std::string name = types + schedule->name();
-    std::string entry = "h3_" + program.name + "__" + std::string(target.name) + "__" + name;
-    std::optional<plan::Variant> variant =
-        emitKernel(op, jobs, *schedule, entry, kernels, *contract, error);
-    if (!variant)
-      return false;
-    variant->name = name;
-    contract->variants.push_back(std::move(*variant));
   }
   if (std::string wrong = plan::verify(*contract); !wrong.empty()) {
     error = "internal error: launch plan: " + wrong;
@@ -168,6 +153,46 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
   }
   image.plans.push_back(std::move(*contract));
   return true;
+}
+
+/// The variants of one case of the sizes.
+bool Compilation::addCase(const SpecialCase &special, const std::string &prefix,
+                          const std::string &types, const std::string &suffix,
+                          plan::OperatorPlan &contract, gpu::GPUModuleOp kernels) {
+  bool prepared = runPasses(special.module.get(), [](PassManager &passes) {
+    passes.addPass(createHoistInvariantsPass());
+    passes.addPass(createFuseLoopsPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createHoistLoadsPass());
+    passes.addPass(createFlattenBranchesPass());
+    passes.addPass(createCSEPass());
+  });
+  if (!prepared)
+    return false;
+  noteApproximations(special.module.get());
+  std::vector<Job> jobs = jobsOf(special.op(), error);
+  if (!error.empty())
+    return false;
+  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error);
+  if (schedules.empty())
+    return false;
+  bool any = false;
+  for (const KernelSchedule &schedule : schedules) {
+    if (contradicts(special, jobs, schedule, contract))
+      continue;
+    std::string name = types + schedule.name() + suffix;
+    std::optional<plan::Variant> variant =
+        emitKernel(special.op(), jobs, schedule, prefix + name, kernels, contract, error);
+    if (!variant)
+      return false;
+    variant->name = name;
+    variant->guards.insert(variant->guards.begin(), special.guards.begin(), special.guards.end());
+    contract.variants.push_back(std::move(*variant));
+    any = true;
+  }
+  if (!any)
+    error = "no schedule fits the sizes of a case";
+  return any;
 }
 
 bool Compilation::toPtx(gpu::GPUModuleOp kernels) {

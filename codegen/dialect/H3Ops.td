@@ -24,7 +24,8 @@ def H3_OperatorOp : H3_Op<"operator", [IsolatedFromAbove, Symbol, FunctionOpInte
   let description = [{
     The arguments are, in this order, the tensors as declared, the parameters and the free dims (of
     type `index`). Argument attributes say what the contract promises of a tensor: `h3.name`,
-    `h3.output`, `h3.aliased` (an output may share its memory), and `h3.strides`, one for each axis,
+    `h3.output`, `h3.aliased` (an output may share its memory), `h3.alias` (of an output: the number
+    of the input whose memory it may share), and `h3.strides`, one for each axis,
     -1 where any stride is admitted; of a dim: `h3.dim`, its number in the contract.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,

@@ -254,11 +254,6 @@ void Importer::importEquation(const Equation &equation) {
 OwningOpRef<ModuleOp> Importer::run() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
-  if (program.each) {
-    fail({}, "operator '" + program.name + "': 'each' has no code generation yet");
-    return {};
-  }
-
   SmallVector<mlir::Type> types;
   SmallVector<DictionaryAttr> attributes;
   auto addArgument = [&](mlir::Type type, ArrayRef<NamedAttribute> extra, StringRef name) {
@@ -281,6 +276,9 @@ OwningOpRef<ModuleOp> Importer::run() {
       extra.push_back(builder.getNamedAttr("h3.output", builder.getUnitAttr()));
     if (aliased[index])
       extra.push_back(builder.getNamedAttr("h3.aliased", builder.getUnitAttr()));
+    if (tensor.mayAlias)
+      extra.push_back(
+          builder.getNamedAttr("h3.alias", builder.getI64IntegerAttr(*tensor.mayAlias)));
     addArgument(
         ir::TensorType::get(builder.getContext(), typeOf(tensor.type), tensor.extents.size()),
         extra, tensor.name);

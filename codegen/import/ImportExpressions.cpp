@@ -38,7 +38,7 @@ Imported Importer::import(const h3::Expr &expr) {
   case h3::Expr::Kind::Local:
     return locals[expr.id];
   case h3::Expr::Kind::Tensor:
-    return {{}, {{tensors[expr.id]}, {}}, false};
+    return {{}, {{tensors[expr.id]}, {}, {}}, false};
   case h3::Expr::Kind::Builtin:
     return importBuiltin(expr);
   case h3::Expr::Kind::Convert:
@@ -318,23 +318,69 @@ Imported Importer::access(const RowValue &row, ArrayRef<Value> at, unsigned rank
   llvm::append_range(applied.leading, at);
   if (at.size() < rank)
     return {{}, applied, false};
-  Imported element;
-  for (Value base : applied.bases) {
+  auto read = [&](Value base) -> Value {
     if (isa<ir::TensorType>(base.getType()))
-      element.scalars.push_back(ir::LoadOp::create(builder, loc, base, applied.leading));
-    else
-      element.scalars.push_back(ir::AtOp::create(builder, loc, base, applied.leading));
-  }
+      return ir::LoadOp::create(builder, loc, base, applied.leading);
+    return ir::AtOp::create(builder, loc, base, applied.leading);
+  };
+  Imported element;
+  for (Value base : applied.bases)
+    element.scalars.push_back(applied.inRange
+                                  ? readChecked(applied.inRange, loc, [&] { return read(base); })
+                                  : read(base));
   return element;
+}
+
+/// An index from data outside its extent selects nothing: a float reads NaN, an integer 0.
+Value Importer::readChecked(Value inRange, Location loc, llvm::function_ref<Value()> read) {
+  auto makeBlock = [&](Region &region) {
+    OpBuilder::InsertionGuard guard(builder);
+    return builder.createBlock(&region);
+  };
+  // The type is known only when the element is read.
+  Region then;
+  Value value;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(makeBlock(then));
+    value = read();
+    scf::YieldOp::create(builder, loc, value);
+  }
+  auto checked = scf::IfOp::create(builder, loc, value.getType(), inRange, /*withElse=*/true);
+  checked.getThenRegion().takeBody(then);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&checked.getElseRegion().front());
+  TypedAttr nothing = builder.getZeroAttr(value.getType());
+  if (auto type = dyn_cast<FloatType>(value.getType()))
+    nothing = FloatAttr::get(
+        type, APFloat(type.getFloatSemantics(), APInt::getSignedMaxValue(type.getWidth())));
+  scf::YieldOp::create(builder, loc, arith::ConstantOp::create(builder, loc, nothing).getResult());
+  return checked.getResult(0);
 }
 
 Imported Importer::importAccess(const h3::Expr &expr) {
   Location loc = location(expr.range);
   Imported row = import(*expr.operands[0]);
   SmallVector<Value> at;
-  for (const Subscript &subscript : expr.subscripts) {
-    if (subscript.isData)
-      return fail(expr.range, "index tensors have no code generation yet");
+  ArrayRef<Extent> extents(expr.operands[0]->type.extents);
+  for (auto [axis, subscript] : llvm::enumerate(expr.subscripts)) {
+    if (subscript.isData) {
+      Value data = importScalar(*subscript.digits.front());
+      if (!data)
+        return {};
+      data = toI64(data, loc);
+      if (!data.getType().isInteger(64))
+        data = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), data);
+      Value zero = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(0));
+      Value extent = toI64(sizeValue(*extents[axis].size), loc);
+      Value inside = arith::AndIOp::create(
+          builder, loc, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, data, zero),
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, data, extent));
+      row.row.inRange =
+          row.row.inRange ? arith::AndIOp::create(builder, loc, row.row.inRange, inside) : inside;
+      at.push_back(toIndex(data, loc));
+      continue;
+    }
     SmallVector<Value> digits;
     for (const h3::Expr *digit : subscript.digits) {
       Value value = importScalar(*digit);

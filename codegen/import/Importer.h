@@ -18,6 +18,8 @@ namespace h3 {
 struct RowValue {
   llvm::SmallVector<mlir::Value, 1> bases;
   llvm::SmallVector<mlir::Value, 4> leading;
+  /// Whether the leading indices that come from data are inside their extents; null: none does.
+  mlir::Value inRange;
 };
 
 /// What an expression gives: scalars (one, or a record's fields), or a row.
@@ -72,6 +74,8 @@ private:
   Imported importReduce(const h3::Expr &expr);
   Imported access(const RowValue &row, llvm::ArrayRef<mlir::Value> indices, unsigned rank,
                   mlir::Location loc);
+  mlir::Value readChecked(mlir::Value inRange, mlir::Location loc,
+                          llvm::function_ref<mlir::Value()> read);
   /// Rows over \p extents, one for each field type; \p element computes all fields of one element.
   RowValue makeRow(llvm::ArrayRef<Extent> extents, llvm::ArrayRef<mlir::Type> fields,
                    mlir::Location loc,

@@ -38,9 +38,48 @@ Value Elements::constant(int64_t value) {
   return constant(builder.getIntegerAttr(indexType, value));
 }
 
-void Elements::bindElement(Value element, Value base, unsigned width) {
+void Elements::enter(Value element, Leaf &entered, unsigned width) {
   vector = width;
-  elementBases[element] = base;
+  soleLane = -1;
+  leaf = &entered;
+  elementBases[element] = entered.base;
+  Block *body = cast<BlockArgument>(element).getOwner();
+  for (Value argument : body->getArguments())
+    values.erase(argument);
+  body->walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      values.erase(result);
+  });
+  for (Operation &op : *body)
+    if (auto known = entered.ready.find(&op); known != entered.ready.end())
+      for (auto [result, value] : llvm::zip(op.getResults(), known->second))
+        values[result] = value;
+}
+
+bool Elements::isReady(Operation &op) const {
+  bool result = true;
+  op.walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      result &= op.isAncestor(operand.getParentRegion()->getParentOp()) || isBound(operand);
+  });
+  return result;
+}
+
+void Elements::emitReady(Block &body) {
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ir::StoreOp>(op) || leaf->ready.contains(&op) || !message.empty())
+      continue;
+    if (!isReady(op))
+      continue;
+    emit(op);
+    // Index arithmetic has no value of its own.
+    SmallVector<Value, 1> results;
+    for (Value result : op.getResults())
+      if (Value value = values.lookup(result))
+        results.push_back(value);
+    if (!results.empty())
+      leaf->ready[&op] = results;
+  }
 }
 
 void Elements::emitBlock(Block &block) {
@@ -185,18 +224,37 @@ bool Elements::isIndexArithmetic(Operation &op) const {
 }
 
 void Elements::emitPure(Operation &op) {
-  if (op.getNumRegions() || op.getNumResults() != 1 || !isPure(&op))
+  // A quotient of indices is by an extent of the loop that it stands in, which is not 0.
+  bool isTotal = isPure(&op) || isa<arith::DivUIOp, arith::RemUIOp>(op);
+  if (op.getNumRegions() || op.getNumResults() != 1 || !isTotal)
     return fail(&op, "'" + op.getName().getStringRef().str() + "' has no code generation here");
   if (isIndexArithmetic(op)) {
     elementIndices.insert(&op);
     return;
   }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    if (std::optional<SmallVector<bool>> taken = pattern(select.getCondition()))
+      return emitPatternSelect(select, *taken);
   SmallVector<Value> operands;
   for (Value operand : op.getOperands())
     operands.push_back(isa<arith::SelectOp>(op) && operand == op.getOperand(0)
                            ? emittedCondition(operand)
                            : emitted(operand));
   bind(op.getResult(0), clone(op, operands));
+}
+
+void Elements::emitPatternSelect(arith::SelectOp op, ArrayRef<bool> taken) {
+  auto chosen = [&](bool isTrue) { return isTrue ? op.getTrueValue() : op.getFalseValue(); };
+  if (soleLane >= 0)
+    return bind(op, emitted(chosen(taken[soleLane])));
+  if (llvm::all_of(taken, [&](bool first) { return first == taken.front(); }))
+    return bind(op, emitted(chosen(taken.front())));
+  SmallVector<int32_t> mask;
+  for (auto [lane, isTrue] : llvm::enumerate(taken))
+    mask.push_back(isTrue ? lane : vector + lane);
+  Value whenTrue = broadcast(emitted(op.getTrueValue()));
+  Value whenFalse = broadcast(emitted(op.getFalseValue()));
+  bind(op, LLVM::ShuffleVectorOp::create(builder, op.getLoc(), whenTrue, whenFalse, mask));
 }
 
 void Elements::emitConstant(arith::ConstantOp op) {
@@ -225,75 +283,9 @@ void Elements::emitCast(arith::IndexCastOp op) {
 // Conditions
 //===----------------------------------------------------------------------===//
 
-bool Elements::decompose(Value value, bool negated, Affine &affine) {
-  if (elementBases.contains(value)) {
-    if (negated || affine.element)
-      return false;
-    affine.element = value;
-    return true;
-  }
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant))) {
-    affine.constant += negated ? -constant.getSExtValue() : constant.getSExtValue();
-    return true;
-  }
-  if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return decompose(sum.getLhs(), negated, affine) && decompose(sum.getRhs(), negated, affine);
-  if (auto difference = value.getDefiningOp<arith::SubIOp>())
-    return decompose(difference.getLhs(), negated, affine) &&
-           decompose(difference.getRhs(), !negated, affine);
-  if (!isUniform(value))
-    return false;
-  affine.terms.push_back({value, negated});
-  return true;
-}
-
-bool Elements::agrees(Value condition, std::vector<plan::Condition> &pending) {
-  if (!isElementIndex(condition))
-    return isUniform(condition);
-  Operation *op = condition.getDefiningOp();
-  if (isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
-    return agrees(op->getOperand(0), pending) && agrees(op->getOperand(1), pending);
-  auto comparison = dyn_cast_or_null<arith::CmpIOp>(op);
-  if (!comparison)
-    return false;
-  Affine lhs, rhs;
-  if (!decompose(comparison.getLhs(), false, lhs) || !decompose(comparison.getRhs(), false, rhs))
-    return false;
-  // element + a < b for all of a vector or for none: when b - a is a multiple of its length.
-  int64_t threshold = rhs.constant - lhs.constant;
-  arith::CmpIPredicate predicate = comparison.getPredicate();
-  bool swapped = !lhs.element;
-  if (swapped)
-    threshold = -threshold;
-  switch (predicate) {
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::ult:
-  case arith::CmpIPredicate::sge:
-  case arith::CmpIPredicate::uge:
-    threshold += swapped ? 1 : 0; // b < element is element >= b + 1
-    break;
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::ule:
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::ugt:
-    threshold += swapped ? 0 : 1; // element <= b is element < b + 1
-    break;
-  default:
-    return false;
-  }
-  if (threshold % vector != 0)
-    return false;
-  for (const Affine &side : {lhs, rhs})
-    for (auto [term, negated] : side.terms)
-      if (!guards.multiple(term, vector, pending))
-        return false;
-  return true;
-}
-
 /// One condition for the whole vector if its elements agree, else one for each.
 Value Elements::emittedCondition(Value condition) {
-  std::vector<plan::Condition> pending;
+  Pending pending;
   if (soleLane >= 0 || vector == 1 || !isElementIndex(condition) || !agrees(condition, pending))
     return emitted(condition);
   guards.commit(pending);
@@ -301,6 +293,10 @@ Value Elements::emittedCondition(Value condition) {
 }
 
 void Elements::emitIf(scf::IfOp op) {
+  if (std::optional<SmallVector<bool>> fixed = pattern(op.getCondition())) {
+    emitPattern(op, *fixed);
+    return;
+  }
   Value condition = emittedCondition(op.getCondition());
   if (!isa<VectorType>(condition.getType()))
     return emitIfOnce(op, condition);
@@ -312,6 +308,38 @@ void Elements::emitIf(scf::IfOp op) {
       return;
     for (auto [result, list] : llvm::zip(op.getResults(), results))
       list.push_back(emitted(result));
+  }
+  restrictTo(-1);
+  for (auto [result, list] : llvm::zip(op.getResults(), results))
+    bind(result, gather(list));
+}
+
+/// The elements' branches are known: each element takes its own, without a condition.
+void Elements::emitPattern(scf::IfOp op, ArrayRef<bool> taken) {
+  Region *sides[] = {&op.getElseRegion(), &op.getThenRegion()};
+  bool isAlike = llvm::all_of(taken, [&](bool first) { return first == taken.front(); });
+  if (soleLane >= 0 || isAlike) {
+    Region *side = sides[taken[std::max(soleLane, 0)]];
+    if (side->empty())
+      return;
+    emitBlock(side->front());
+    if (message.empty())
+      for (auto [result, value] :
+           llvm::zip(op.getResults(), side->front().getTerminator()->getOperands()))
+        bind(result, emitted(value));
+    return;
+  }
+  SmallVector<SmallVector<Value>> results(op.getNumResults());
+  for (unsigned lane = 0; lane < vector; ++lane) {
+    restrictTo(lane);
+    Region *side = sides[taken[lane]];
+    if (!side->empty())
+      emitBlock(side->front());
+    if (!message.empty())
+      return;
+    if (!side->empty())
+      for (auto [value, list] : llvm::zip(side->front().getTerminator()->getOperands(), results))
+        list.push_back(emitted(value));
   }
   restrictTo(-1);
   for (auto [result, list] : llvm::zip(op.getResults(), results))
@@ -331,7 +359,9 @@ void Elements::emitIfOnce(scf::IfOp op, Value condition) {
     builder.setInsertionPoint(drafts[side]->front().getTerminator());
     if (sources[side]->empty())
       continue;
+    ++branchDepth;
     emitBlock(sources[side]->front());
+    --branchDepth;
     if (!message.empty())
       return;
     for (Value value : sources[side]->front().getTerminator()->getOperands())
@@ -359,170 +389,6 @@ void Elements::emitIfOnce(scf::IfOp op, Value condition) {
   draft.erase();
   for (auto [result, value] : llvm::zip(op.getResults(), branch.getResults()))
     bind(result, value);
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value Elements::address(const KernelTensor &tensor, mlir::Type element, ArrayRef<Value> indices,
-                        bool unitStride, Location loc) {
-  Value offset;
-  for (auto [axis, index] : llvm::enumerate(indices)) {
-    Value part = index;
-    if (!unitStride || axis + 1 < indices.size())
-      part = arith::MulIOp::create(builder, loc, part, tensor.strides[axis]);
-    offset = offset ? arith::AddIOp::create(builder, loc, offset, part) : part;
-  }
-  if (!offset)
-    return tensor.pointer;
-  return LLVM::GEPOp::create(builder, loc, tensor.pointer.getType(), element, tensor.pointer,
-                             ValueRange{offset});
-}
-
-unsigned Elements::pieceLength(Value tensor, OperandRange indices, Affine &last) {
-  if (!accessBytes || vector == 1 || soleLane >= 0 || indices.empty())
-    return 1;
-  for (Value index : indices.drop_back())
-    if (!isUniform(index))
-      return 1;
-  if (!decompose(indices.back(), false, last) || !last.element)
-    return 1;
-  unsigned bytes =
-      cast<ir::TensorType>(tensor.getType()).getElementType().getIntOrFloatBitWidth() / 8;
-  unsigned length = std::min(vector, accessBytes / bytes);
-  std::vector<plan::Condition> pending;
-  if (length < 2 || last.constant % length != 0)
-    return 1;
-  for (auto [term, negated] : last.terms)
-    if (!guards.multiple(term, length, pending))
-      return 1;
-  guards.commit(pending);
-  guards.vectorAccess(tensors[tensor].number, length);
-  return length;
-}
-
-Value Elements::pieceAddress(Value tensor, OperandRange indices, const Affine &last, unsigned piece,
-                             unsigned length, Location loc) {
-  Value index = elementBases[last.element];
-  for (auto [term, negated] : last.terms) {
-    if (negated)
-      index = arith::SubIOp::create(builder, loc, index, emitted(term));
-    else
-      index = arith::AddIOp::create(builder, loc, index, emitted(term));
-  }
-  if (int64_t shift = last.constant + static_cast<int64_t>(piece) * length)
-    index = arith::AddIOp::create(builder, loc, index, constant(shift));
-  SmallVector<Value> position;
-  for (Value outer : indices.drop_back())
-    position.push_back(emitted(outer));
-  position.push_back(index);
-  mlir::Type element = cast<ir::TensorType>(tensor.getType()).getElementType();
-  return address(tensors[tensor], element, position, /*unitStride=*/true, loc);
-}
-
-Value Elements::laneAddress(Value tensor, mlir::Type element, OperandRange indices, unsigned lane,
-                            Location loc) {
-  SmallVector<Value> position;
-  for (Value index : indices) {
-    if (isElementIndex(index)) {
-      position.push_back(ofLane(index, lane));
-      continue;
-    }
-    Value known = emitted(index);
-    position.push_back(isa<VectorType>(known.getType()) ? extract(known, lane) : known);
-  }
-  return address(tensors[tensor], element, position, false, loc);
-}
-
-void Elements::emitLoad(ir::LoadOp op) {
-  Location loc = op.getLoc();
-  Value tensor = op.getTensor();
-  mlir::Type element = op.getType();
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(element))
-    return fail(op, "8-bit floats have no code generation yet");
-  bool isInvariant = tensors[tensor].isInvariant;
-  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
-  auto load = [&](mlir::Type type, Value pointer, unsigned alignment) -> Value {
-    return LLVM::LoadOp::create(builder, loc, type, pointer, alignment, /*isVolatile=*/false,
-                                /*isNonTemporal=*/false, isInvariant);
-  };
-
-  Affine last;
-  unsigned length = pieceLength(tensor, op.getIndices(), last);
-  if (length > 1) {
-    auto type = VectorType::get(length, element);
-    SmallVector<Value> pieces;
-    for (unsigned piece = 0; piece < vector / length; ++piece)
-      pieces.push_back(load(type, pieceAddress(tensor, op.getIndices(), last, piece, length, loc),
-                            length * bytes));
-    // Neighbours are laid end to end, pair by pair.
-    while (pieces.size() > 1) {
-      SmallVector<Value> joined;
-      for (size_t i = 0; i < pieces.size(); i += 2) {
-        unsigned width = cast<VectorType>(pieces[i].getType()).getNumElements();
-        auto mask = llvm::to_vector(llvm::seq<int32_t>(0, 2 * width));
-        joined.push_back(
-            LLVM::ShuffleVectorOp::create(builder, loc, pieces[i], pieces[i + 1], mask));
-      }
-      pieces = joined;
-    }
-    return bind(op, pieces.front());
-  }
-
-  bool varies = llvm::any_of(op.getIndices(),
-                             [&](Value index) { return isElementIndex(index) || isVector(index); });
-  if (soleLane >= 0 || vector == 1 || !varies)
-    return bind(op, load(element,
-                         laneAddress(tensor, element, op.getIndices(), std::max(soleLane, 0), loc),
-                         bytes));
-  SmallVector<Value> lanes;
-  for (unsigned lane = 0; lane < vector; ++lane)
-    lanes.push_back(load(element, laneAddress(tensor, element, op.getIndices(), lane, loc), bytes));
-  bind(op, gather(lanes));
-}
-
-void Elements::emitStore(ir::StoreOp op) {
-  Location loc = op.getLoc();
-  Value tensor = op.getTensor();
-  mlir::Type element = op.getValue().getType();
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(element))
-    return fail(op, "8-bit floats have no code generation yet");
-  if (element.isInteger(1))
-    return fail(op, "bool tensors have no code generation");
-  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
-  mlir::Type stored = builder.getIntegerType(bytes * 8);
-  Value value = emitted(op.getValue());
-  if (isa<FloatType>(element)) {
-    mlir::Type bits = stored;
-    if (auto type = dyn_cast<VectorType>(value.getType()))
-      bits = VectorType::get(type.getShape(), stored);
-    value = ir::ToBitsOp::create(builder, loc, bits, value);
-  }
-
-  Affine last;
-  unsigned length = pieceLength(tensor, op.getIndices(), last);
-  if (length > 1) {
-    value = broadcast(value);
-    for (unsigned piece = 0; piece < vector / length; ++piece) {
-      Value part = value;
-      if (length < vector) {
-        auto mask = llvm::to_vector(llvm::seq<int32_t>(piece * length, (piece + 1) * length));
-        part = LLVM::ShuffleVectorOp::create(builder, loc, value, value, mask);
-      }
-      Value pointer = pieceAddress(tensor, op.getIndices(), last, piece, length, loc);
-      LLVM::StoreOp::create(builder, loc, part, pointer, length * bytes);
-    }
-    return;
-  }
-  bool varies = llvm::any_of(op.getIndices(), [&](Value index) { return isElementIndex(index); });
-  unsigned count = soleLane >= 0 || !varies ? 1 : vector;
-  for (unsigned lane = 0; lane < count; ++lane) {
-    Value single = isa<VectorType>(value.getType()) ? extract(value, lane) : value;
-    unsigned position = soleLane >= 0 ? soleLane : lane;
-    LLVM::StoreOp::create(builder, loc, single,
-                          laneAddress(tensor, stored, op.getIndices(), position, loc), bytes);
-  }
 }
 
 } // namespace h3

@@ -13,7 +13,9 @@
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/Builders.h>
 
+#include <map>
 #include <string>
+#include <vector>
 
 namespace h3 {
 
@@ -23,6 +25,34 @@ struct KernelTensor {
   llvm::SmallVector<mlir::Value> strides; ///< in elements, in the kernel's index type
   unsigned number = 0;                    ///< in the contract
   bool isInvariant = false;               ///< nothing in the launch writes it
+  bool isAliased = false;                 ///< an output of the launch may overwrite it
+};
+
+/// The loads of one leaf, by tensor and index: what one phase of a held row has read, another need
+/// not read again.
+using LoadCache = std::map<std::vector<uintptr_t>, mlir::Value>;
+
+/// A vector of consecutive elements of a row that one thread handles at once.
+struct Leaf {
+  mlir::Value base;   ///< the first element; 0 where the elements do not exist
+  mlir::Value exists; ///< null: they always do
+  int64_t offset = 0; ///< what registers and loops of fixed length add to the thread's own base
+  LoadCache loads;
+  /// What was emitted ahead of its phase, by operation.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 1>> ready;
+};
+
+/// An index, or a factor of one, for each element of a vector: a value that all elements share plus
+/// a constant for each.
+struct LaneIndex {
+  struct Term {
+    mlir::Value value;  ///< emitted, of the index type, the same for all elements
+    mlir::Value source; ///< what it was emitted for, if it does not depend on the element
+    bool isNegated = false;
+    int64_t multiple = 1; ///< it is known to be a multiple of this
+  };
+  llvm::SmallVector<Term, 4> terms;
+  llvm::SmallVector<int64_t, 8> offsets;
 };
 
 /// Emits operations of the h3 dialect as kernel code, for one element or for a vector of
@@ -44,11 +74,18 @@ public:
 
   void bindTensor(mlir::Value tensor, KernelTensor access) { tensors[tensor] = std::move(access); }
   void bind(mlir::Value value, mlir::Value emitted) { values[value] = emitted; }
-  /// \p element stands for base, base + 1, ... base + vector - 1; base is a multiple of vector.
-  void bindElement(mlir::Value element, mlir::Value base, unsigned vector);
-  bool isBound(mlir::Value value) const {
-    return values.contains(value) || isElementIndex(value) || tensors.contains(value);
-  }
+  /// From here on \p element, an argument of a phase's body, stands for \p vector elements from the
+  /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
+  /// but for what the leaf has ready.
+  void enter(mlir::Value element, Leaf &leaf, unsigned vector);
+  /// Emits what \p body has for the leaf that was entered and needs nothing unknown, stores
+  /// excepted: memory can then work while something else is computed.
+  void emitReady(mlir::Block &body);
+  /// Whether everything that \p op uses was emitted.
+  bool isReady(mlir::Operation &op) const;
+  /// Whether the inputs that an output of this launch may overwrite are overwritten from here on,
+  /// so that reading them is an error.
+  void forbidAliasedLoads(bool forbid) { aliasesAreGone = forbid; }
 
   /// What was emitted for \p value: a scalar if it is the same for all elements (or one element was
   /// chosen by `restrictTo`), otherwise a vector.
@@ -69,16 +106,12 @@ public:
   mlir::Value constant(int64_t value); ///< of the index type
 
 private:
-  /// An index as element + constant + terms, each term the same for all elements.
-  struct Affine {
-    mlir::Value element;
-    int64_t constant = 0;
-    llvm::SmallVector<std::pair<mlir::Value, bool>> terms; ///< value, whether subtracted
-  };
-
   void fail(mlir::Operation *op, const std::string &what);
 
   // Values of the elements.
+  bool isBound(mlir::Value value) const {
+    return values.contains(value) || isElementIndex(value) || tensors.contains(value);
+  }
   bool isElementIndex(mlir::Value value) const;
   bool isVector(mlir::Value value) const;  ///< emitted as one value for each element
   bool isUniform(mlir::Value value) const; ///< emitted once for all elements
@@ -96,19 +129,39 @@ private:
   mlir::Value emittedCondition(mlir::Value condition);
   void emitIf(mlir::scf::IfOp op);
   void emitIfOnce(mlir::scf::IfOp op, mlir::Value condition);
+  void emitPattern(mlir::scf::IfOp op, llvm::ArrayRef<bool> taken);
+  void emitPatternSelect(mlir::arith::SelectOp op, llvm::ArrayRef<bool> taken);
   void emitLoad(ir::LoadOp op);
 
-  bool decompose(mlir::Value value, bool negated, Affine &affine);
+  // Indices (LaneIndex.cpp). Guards that a decomposition needs go to `pending`.
+  using Pending = std::vector<plan::Condition>;
+  std::optional<LaneIndex> decompose(mlir::Value value, Pending &pending);
+  std::optional<LaneIndex> decomposeDigit(mlir::Operation &op, Pending &pending);
+  mlir::Value sumOf(const LaneIndex &index, int64_t offset, mlir::Location loc);
+  int64_t knownMultiple(const LaneIndex &index) const;
   /// Whether all elements of a vector agree on the condition.
-  bool agrees(mlir::Value condition, std::vector<plan::Condition> &pending);
-  /// How many elements one access may have: 1, or a power of two that divides the vector.
-  unsigned pieceLength(mlir::Value tensor, mlir::OperandRange indices, Affine &last);
+  bool agrees(mlir::Value condition, Pending &pending);
+  /// The condition for each element where it is the same in every vector.
+  std::optional<llvm::SmallVector<bool>> pattern(mlir::Value condition);
+
+  // Memory (ElementMemory.cpp).
+  /// The part of memory that a vector touches along the last axis: `count` pieces of `length`
+  /// elements from element `first` on, relative to the index' terms.
+  struct Window {
+    LaneIndex index;
+    int64_t first = 0;
+    unsigned length = 1, count = 0;
+  };
+  std::optional<Window> window(mlir::Value tensor, mlir::OperandRange indices);
+  std::optional<std::vector<uintptr_t>> cacheKey(ir::LoadOp op);
   mlir::Value address(const KernelTensor &tensor, mlir::Type element,
                       llvm::ArrayRef<mlir::Value> indices, bool unitStride, mlir::Location loc);
   mlir::Value laneAddress(mlir::Value tensor, mlir::Type element, mlir::OperandRange indices,
                           unsigned lane, mlir::Location loc);
-  mlir::Value pieceAddress(mlir::Value tensor, mlir::OperandRange indices, const Affine &last,
-                           unsigned piece, unsigned length, mlir::Location loc);
+  mlir::Value pieceAddress(mlir::Value tensor, mlir::Type element, mlir::OperandRange indices,
+                           const Window &window, unsigned piece, mlir::Location loc);
+  mlir::Value loadWindow(ir::LoadOp op, const Window &window);
+  mlir::Value load(ir::LoadOp op, mlir::Type type, mlir::Value pointer, unsigned alignment);
 
   mlir::OpBuilder &builder;
   Guards &guards;
@@ -117,6 +170,9 @@ private:
   mlir::Block *head = nullptr;
   unsigned vector = 1;
   int soleLane = -1;
+  unsigned branchDepth = 0;
+  bool aliasesAreGone = false;
+  Leaf *leaf = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> elementBases;

@@ -18,7 +18,8 @@ Guards::Guards(plan::OperatorPlan &contract, ir::OperatorOp op)
 plan::ExprId Guards::expression(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
-    return builder.constant(constant.getSExtValue());
+    return builder.constant(value.getType().isInteger(1) ? constant.getZExtValue()
+                                                         : constant.getSExtValue());
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getOwner()->getParentOp() != op)
       return plan::kNoExpr;
@@ -40,6 +41,29 @@ plan::ExprId Guards::expression(Value value) {
     return builder.mul(lhs, rhs);
   if (isa<arith::FloorDivSIOp>(producer))
     return builder.floorDiv(lhs, rhs);
+  if (value.getType().isInteger(1) && isa<arith::AndIOp>(producer))
+    return builder.logicalAnd(lhs, rhs);
+  if (value.getType().isInteger(1) && isa<arith::OrIOp>(producer))
+    return builder.logicalOr(lhs, rhs);
+  if (value.getType().isInteger(1) && isa<arith::XOrIOp>(producer))
+    return builder.ne(lhs, rhs);
+  if (auto comparison = dyn_cast<arith::CmpIOp>(producer))
+    switch (comparison.getPredicate()) {
+    case arith::CmpIPredicate::eq:
+      return builder.eq(lhs, rhs);
+    case arith::CmpIPredicate::ne:
+      return builder.ne(lhs, rhs);
+    case arith::CmpIPredicate::slt:
+      return builder.lt(lhs, rhs);
+    case arith::CmpIPredicate::sle:
+      return builder.le(lhs, rhs);
+    case arith::CmpIPredicate::sgt:
+      return builder.gt(lhs, rhs);
+    case arith::CmpIPredicate::sge:
+      return builder.ge(lhs, rhs);
+    default:
+      break;
+    }
   return plan::kNoExpr;
 }
 
@@ -92,6 +116,12 @@ void Guards::vectorAccess(unsigned tensor, unsigned elements) {
       add(builder.alignedTo(value, elements),
           stride + " is a multiple of " + std::to_string(elements));
   }
+}
+
+void Guards::wholePieces(unsigned tensor, unsigned elements) {
+  const plan::TensorSpec &spec = planned.tensors[tensor];
+  add(builder.alignedTo(spec.extents.back(), elements),
+      "the last extent of " + spec.name + " is a multiple of " + std::to_string(elements));
 }
 
 void Guards::below31Bits(plan::ExprId expr, std::string text) {

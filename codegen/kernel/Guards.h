@@ -24,7 +24,7 @@ public:
 
   plan::ExprBuilder &expressions() { return builder; }
 
-  /// The dims-only index \p value in the plan, or kNoExpr.
+  /// The index or condition \p value, which depends on dims alone, in the plan, or kNoExpr.
   plan::ExprId expression(mlir::Value value);
 
   /// \p value is a multiple of \p k, by its form or by a guard; false if neither can be had. Guards
@@ -37,6 +37,10 @@ public:
   /// Adds what an access of \p elements consecutive elements along the last axis needs: unit stride
   /// there, an aligned address, and other strides that keep the alignment.
   void vectorAccess(unsigned tensor, unsigned elements);
+
+  /// Adds that the last extent of \p tensor is a multiple of \p elements, so that an aligned piece
+  /// of so many has all its elements in the row or none.
+  void wholePieces(unsigned tensor, unsigned elements);
 
   /// Adds that element offsets in every tensor of \p tensors fit in 31 bits.
   void narrowIndices(llvm::ArrayRef<unsigned> tensors);

@@ -11,11 +11,29 @@ using namespace mlir;
 
 namespace h3 {
 
-std::optional<int64_t> Job::constantExtent() const {
+Block &Phase::body() const {
+  if (auto reduction = dyn_cast<ir::ReduceOp>(op))
+    return reduction.getStep().front();
+  return cast<ir::ForallOp>(op).getBody().front();
+}
+
+std::optional<int64_t> Phase::constantExtent() const {
   APInt value;
-  if (extent && matchPattern(extent, m_ConstantInt(&value)))
+  if (matchPattern(extent, m_ConstantInt(&value)))
     return value.getSExtValue();
   return {};
+}
+
+bool Job::hasReduction() const {
+  return llvm::any_of(phases, [](const Phase &phase) { return phase.reduce() != nullptr; });
+}
+
+Value Job::commonExtent() const {
+  if (phases.empty() || llvm::any_of(phases, [&](const Phase &phase) {
+        return phase.extent != phases.front().extent;
+      }))
+    return {};
+  return phases.front().extent;
 }
 
 /// The bytes of an access whose last index varies with \p element; 0 otherwise.
@@ -49,37 +67,24 @@ std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
   for (auto rows : op.getBody().front().getOps<ir::ForallOp>()) {
     Job job;
     job.rows = rows;
-    auto meet = [&](Value extent, Region &body, Value element) {
-      if (job.extent && job.extent != extent)
-        error = "rows of different extents in one 'for' have no code generation yet";
-      job.extent = extent;
-      body.walk([&](Operation *inner) {
-        if (unsigned bytes = accessedBytes(inner, element))
+    for (Operation &inner : rows.getBody().front()) {
+      if (auto reduce = dyn_cast<ir::ReduceOp>(inner))
+        job.phases.push_back({&inner, reduce.getExtents().front()});
+      else if (auto elements = dyn_cast<ir::ForallOp>(inner))
+        job.phases.push_back({&inner, elements.getExtents().front()});
+      else if (auto store = dyn_cast<ir::StoreOp>(inner))
+        job.stores.push_back(store);
+    }
+    for (const Phase &phase : job.phases)
+      phase.body().walk([&](Operation *inner) {
+        if (unsigned bytes = accessedBytes(inner, phase.element()))
           job.narrowest = job.narrowest ? std::min(job.narrowest, bytes) : bytes;
       });
-    };
-    for (Operation &inner : rows.getBody().front()) {
-      if (auto reduce = dyn_cast<ir::ReduceOp>(inner)) {
-        if (reduce.getExtents().size() != 1)
-          error = "a reduction over several digits has no code generation yet";
-        else
-          meet(reduce.getExtents().front(), reduce.getStep(), reduce.getStep().getArgument(0));
-        job.reductions.push_back(reduce);
-      } else if (auto elements = dyn_cast<ir::ForallOp>(inner)) {
-        if (elements.getExtents().size() != 1)
-          error = "rows of several axes or digits have no code generation yet";
-        else
-          meet(elements.getExtents().front(), elements.getBody(), elements.getIndices().front());
-        job.elements.push_back(elements);
-      } else if (auto store = dyn_cast<ir::StoreOp>(inner)) {
-        job.stores.push_back(store);
-      }
-    }
-    bool nested = false;
-    rows.walk([&](ir::ReduceOp reduce) { nested |= reduce->getParentOp() != rows; });
-    if (nested)
-      error = "a reduction inside the computation of one element has no code generation yet; give "
-              "it a name by 'let' inside a 'for' over the rows";
+    bool isNested = false;
+    rows.walk([&](ir::ReduceOp reduce) { isNested |= reduce->getParentOp() != rows; });
+    if (isNested)
+      error = "a reduction inside the computation of one element has no code generation; give it a "
+              "name by 'let' inside a 'for' over the rows";
     jobs.push_back(job);
     if (!error.empty())
       return {};

@@ -14,23 +14,34 @@
 
 namespace h3 {
 
+/// One pass over the elements of a row: a reduction, or a loop that stores elements.
+struct Phase {
+  mlir::Operation *op = nullptr; ///< an `h3.reduce` or an `h3.forall`
+  mlir::Value extent;            ///< of the index type
+
+  ir::ReduceOp reduce() const { return mlir::dyn_cast<ir::ReduceOp>(op); }
+  /// What is computed for one element; the first argument is its index.
+  mlir::Block &body() const;
+  mlir::Value element() const { return body().getArgument(0); }
+  std::optional<int64_t> constantExtent() const;
+};
+
 /// One outermost `h3.forall`: a space of rows, each computed independently. All jobs of an operator
 /// share one launch.
 struct Job {
   ir::ForallOp rows;
-  std::vector<ir::ReduceOp> reductions;
-  std::vector<ir::ForallOp> elements; ///< the loops over a row's elements that store them
-  std::vector<ir::StoreOp> stores;    ///< one value a row
-  /// The extent of all `elements` and all reductions; null if there is neither.
-  mlir::Value extent;
+  std::vector<Phase> phases;       ///< in text order
+  std::vector<ir::StoreOp> stores; ///< one value a row
   /// Bytes of the narrowest element that is accessed along the row; 0 if there is none.
   unsigned narrowest = 0;
 
-  std::optional<int64_t> constantExtent() const;
+  bool hasReduction() const;
+  /// The extent of all phases; null if they differ or there are none.
+  mlir::Value commonExtent() const;
 };
 
-/// The jobs of an operator whose rows are inlined, in text order. Empty with \p error set for a
-/// form that has no code generation yet.
+/// The jobs of an operator whose rows are inlined and whose digits are flattened, in text order.
+/// Empty with \p error set for a form that has no code generation.
 std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error);
 
 } // namespace h3

@@ -5,13 +5,13 @@
 //
 // A kernel's arguments are, in this order: the address of each tensor that is used, the strides of
 // each that the contract leaves open, the free dims that are used, the parameters that are used,
-// and for each job its number of teams and (but for the first) its first block.
+// and for each job its number of rows (of vectors, if it is spread) and, but for the first, its
+// first block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernel/Kernel.h"
 
-#include "codegen/kernel/Elements.h"
 #include "codegen/kernel/Reduction.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -40,9 +40,18 @@ public:
 
 private:
   struct JobRange {
-    plan::ExprId teams, firstBlock;
-    Value teamCount, firstBlockValue;
+    plan::ExprId rows, firstBlock;
+    Value rowCount, firstBlockValue;
     int64_t teamsPerBlock;
+  };
+  /// What emission of one row needs.
+  struct Row {
+    const Job &job;
+    const JobSchedule &how;
+    const Team &team;
+    Value exists;             ///< null: it does
+    Value isFirst;            ///< the thread that stores what a row has once
+    std::vector<Leaf> leaves; ///< of a row that is held, or the vector of a spread job
   };
 
   void addArgument(mlir::Type type, plan::ArgumentSpec::Kind kind, uint32_t index);
@@ -50,15 +59,20 @@ private:
   void planArguments();
   void bindArguments(Block &entry);
   void planJobs();
-  void checkAliases();
+  void guardLayouts(const Job &job, const JobSchedule &how);
   void emitJobs(Value block, Value thread, size_t job);
   void emitJob(const Job &job, const JobSchedule &how, const JobRange &range, Value block,
                Value thread);
-  void emitEarly(const Job &job, const Team &team);
-  void emitBody(const Job &job, const JobSchedule &how, const Team &team, Value isRow);
-  void emitElements(const Job &job, ir::ForallOp loop, const Team &team, Value isRow);
+  void emitSpread(const Job &job, const JobSchedule &how, const Team &team, Value number);
+  void emitTeam(const Job &job, const JobSchedule &how, const JobRange &range, const Team &team,
+                Value number);
+  void emitEarly(Row &row);
+  void emitRow(Row &row);
+  void emitElements(Row &row, size_t phase, ir::ForallOp loop);
+  void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector);
+  void emitRowStore(Row &row, ir::StoreOp store);
   void bindRow(const Job &job, Value row, Value vectors, Value *vectorIndex);
-  Value toIndex(Value value);
+  Value both(Value a, Value b);
   template <typename Op> Value make(Value lhs, Value rhs) {
     return Op::create(builder, builder.getUnknownLoc(), lhs, rhs);
   }
@@ -74,11 +88,12 @@ private:
   IntegerType indexType;
   Elements elements;
   gpu::GPUModuleOp module;
+  std::optional<Exchange> exchange;
 
   SmallVector<mlir::Type> argumentTypes;
   plan::Variant variant;
   std::vector<JobRange> ranges;
-  llvm::SmallPtrSet<Operation *, 16> early; ///< emitted before the reductions
+  llvm::SmallPtrSet<Operation *, 16> early; ///< what belongs to a row and is emitted already
 };
 
 //===----------------------------------------------------------------------===//
@@ -131,8 +146,9 @@ void KernelEmitter::bindArguments(Block &entry) {
     if (!isUsed(argument))
       continue;
     accesses[tensor].number = tensor;
+    accesses[tensor].isAliased = op.getArgAttr(tensor, "h3.aliased") != nullptr;
     accesses[tensor].isInvariant =
-        !op.getArgAttr(tensor, "h3.output") && !op.getArgAttr(tensor, "h3.aliased");
+        !op.getArgAttr(tensor, "h3.output") && !accesses[tensor].isAliased;
     auto clauses = op.getArgAttrOfType<DenseI64ArrayAttr>(tensor, "h3.strides").asArrayRef();
     for (int64_t clause : clauses)
       accesses[tensor].strides.push_back(clause < 0 ? Value(*next++) : elements.constant(clause));
@@ -145,7 +161,7 @@ void KernelEmitter::bindArguments(Block &entry) {
     if (isUsed(op.getArgument(tensors + parameter)))
       elements.bind(op.getArgument(tensors + parameter), *next++);
   for (size_t job = 0; job < jobs.size(); ++job) {
-    ranges[job].teamCount = *next++;
+    ranges[job].rowCount = *next++;
     if (job)
       ranges[job].firstBlockValue = *next++;
   }
@@ -158,72 +174,76 @@ void KernelEmitter::bindArguments(Block &entry) {
 void KernelEmitter::planJobs() {
   plan::ExprId blocks = plan.constant(0);
   for (auto [job, how] : llvm::zip(jobs, schedule.jobs)) {
-    plan::ExprId teams = plan.constant(1);
+    plan::ExprId rows = plan.constant(1);
     auto times = [&](plan::ExprId factor) {
       if (factor == plan::kNoExpr)
         error = "an extent that does not follow from the dims has no code generation";
       else
-        teams = plan.mul(teams, factor);
+        rows = plan.mul(rows, factor);
     };
     for (Value extent : ir::ForallOp(job.rows).getExtents())
       times(guards.expression(extent));
-    if (how.kind == JobSchedule::Kind::Spread && job.extent) {
-      plan::ExprId extent = guards.expression(job.extent);
-      times(extent == plan::kNoExpr ? extent
-                                    : plan.floorDiv(extent, plan.constant(how.layout.vector)));
-      if (how.layout.vector > 1 && extent != plan::kNoExpr)
-        guards.add(plan.alignedTo(extent, how.layout.vector),
-                   "a row has a multiple of " + std::to_string(how.layout.vector) + " elements");
+    if (how.kind == JobSchedule::Kind::Spread && !job.phases.empty()) {
+      plan::ExprId extent = guards.expression(job.commonExtent());
+      times(extent == plan::kNoExpr
+                ? extent
+                : plan.floorDiv(extent, plan.constant(how.layouts.front().vector())));
     }
     if (!error.empty())
       return;
-    int64_t teamsPerBlock = schedule.blockThreads / how.layout.lanes;
-    ranges.push_back({teams, blocks, {}, {}, teamsPerBlock});
-    indexArgument(teams);
+    guardLayouts(job, how);
+    int64_t teamsPerBlock = schedule.blockThreads / how.threads();
+    ranges.push_back({rows, blocks, {}, {}, teamsPerBlock});
+    indexArgument(rows);
     if (ranges.size() > 1)
       addArgument(builder.getI32Type(), plan::ArgumentSpec::Kind::I32, blocks);
-    // Thread numbers run to the end of the last block.
+    // Row numbers run to the end of the last block.
     if (schedule.indexBits == 32)
-      guards.add(plan.le(teams, plan.constant(INT32_MAX - schedule.blockThreads)),
-                 "the rows fit in 31 bits");
-    blocks = plan.add(blocks, plan.ceilDiv(teams, plan.constant(teamsPerBlock)));
+      guards.add(
+          plan.le(rows, plan.constant(INT32_MAX - int64_t(schedule.blockThreads) * how.rows)),
+          "the rows fit in 31 bits");
+    blocks = plan.add(blocks, plan.ceilDiv(rows, plan.constant(teamsPerBlock * how.rows)));
   }
   variant.grid[0] = blocks;
   variant.block[0] = plan.constant(schedule.blockThreads);
 }
 
-/// An input that an output may share memory with is read only at the element that the same thread
-/// then writes; anything else needs the row to be held, which no schedule does yet.
-void KernelEmitter::checkAliases() {
-  for (unsigned tensor = 0; tensor < contract.tensors.size(); ++tensor) {
-    if (contract.tensors[tensor].mayAlias < 0)
-      continue;
-    Value input = op.getArgument(contract.tensors[tensor].mayAlias),
-          output = op.getArgument(tensor);
-    ir::StoreOp store;
-    for (Operation *user : output.getUsers())
-      store = cast<ir::StoreOp>(user);
-    for (Operation *user : input.getUsers()) {
-      auto load = dyn_cast<ir::LoadOp>(user);
-      bool same = load && store && load.getIndices() == store.getIndices() &&
-                  load->getParentOfType<ir::ForallOp>() == store->getParentOfType<ir::ForallOp>();
-      if (!same)
-        error = "'" + contract.tensors[contract.tensors[tensor].mayAlias].name +
-                "' may be overwritten by '" + contract.tensors[tensor].name +
-                "' and is read elsewhere than where that is written: no code generation yet";
+/// What a layout assumes of an extent that is known at run time only.
+void KernelEmitter::guardLayouts(const Job &job, const JobSchedule &how) {
+  for (auto [index, phase] : llvm::enumerate(job.phases)) {
+    const Layout &layout = how.layout(index);
+    plan::ExprId extent = guards.expression(phase.extent);
+    if (extent == plan::kNoExpr) {
+      error = "an extent that does not follow from the dims has no code generation";
+      return;
     }
+    if (layout.vector() > 1)
+      guards.add(plan.alignedTo(extent, layout.vector()),
+                 "a row has a multiple of " + std::to_string(layout.vector()) + " elements");
+    if (how.kind == JobSchedule::Kind::Spread)
+      continue;
+    std::optional<int64_t> capacity = layout.capacity();
+    if (capacity)
+      guards.add(plan.le(extent, plan.constant(*capacity)),
+                 "a row has at most " + std::to_string(*capacity) + " elements");
+    // An element that does not exist is read at 0, and not used.
+    guards.add(plan.ge(extent, plan.constant(1)), "a row has an element");
+    int64_t round = 1;
+    for (const LayoutDigit &digit : layout.digits)
+      round *= std::max<int64_t>(1, digit.radix);
+    if (schedule.indexBits == 32)
+      guards.add(plan.le(extent, plan.constant(INT32_MAX - round)), "a row fits in 31 bits");
   }
 }
 
-Value KernelEmitter::toIndex(Value value) {
-  Location loc = value.getLoc();
-  return arith::IndexCastOp::create(builder, loc, indexType, value);
+Value KernelEmitter::both(Value a, Value b) {
+  return a && b ? make<arith::AndIOp>(a, b) : a ? a : b;
 }
 
 std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
   variant.name = schedule.name();
   variant.entry = entry;
-  checkAliases();
+  error = refusal(jobs, schedule);
   if (!error.empty())
     return {};
   planArguments();
@@ -240,12 +260,14 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.blockThreads), 1, 1}));
   builder.setInsertionPointToStart(&function.getBody().front());
   elements.begin(function.getBody().front());
+  exchange.emplace(builder, elements, module, entry);
   bindArguments(function.getBody().front());
 
   for (Operation &outside : op.getBody().front().without_terminator())
     if (!isa<ir::ForallOp>(outside))
       elements.emit(outside);
-  Value thread = toIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  thread = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);
   Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
   block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), block);
   emitJobs(block, thread, 0);
@@ -253,6 +275,10 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
 
   if (error.empty())
     error = elements.error();
+  constexpr int64_t staticShared = 48 * 1024; // the most that a kernel has without asking
+  if (error.empty() && exchange->sharedBytes() > staticShared)
+    error = "the states of a block's warps take " + std::to_string(exchange->sharedBytes()) +
+            " bytes of shared memory, more than " + std::to_string(staticShared);
   if (!error.empty()) {
     function.erase();
     return {};
@@ -299,50 +325,99 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
                             Value block, Value thread) {
   if (!error.empty())
     return;
+  elements.forbidAliasedLoads(false);
   Location loc = builder.getUnknownLoc();
-  auto constant = [&](int64_t value) { return elements.constant(value); };
-  unsigned lanes = how.layout.lanes;
-  if (schedule.indexBits == 64)
-    block = arith::ExtUIOp::create(builder, loc, indexType, block);
-
-  Value number = make<arith::MulIOp>(block, constant(range.teamsPerBlock));
-  Team team{how.layout, constant(0), {}};
+  Team team{how.threads(), schedule.blockThreads, thread, thread};
+  if (team.threads < schedule.blockThreads)
+    team.member =
+        make<arith::AndIOp>(thread, elements.constant(builder.getI32IntegerAttr(team.threads - 1)));
   Value withinBlock = thread;
-  if (lanes > 1) {
-    team.lane = make<arith::AndIOp>(thread, constant(lanes - 1));
-    withinBlock = make<arith::ShRUIOp>(thread, constant(llvm::Log2_32(lanes)));
+  if (team.threads > 1)
+    withinBlock = make<arith::ShRUIOp>(
+        thread, elements.constant(builder.getI32IntegerAttr(llvm::Log2_32(team.threads))));
+  if (schedule.indexBits == 64) {
+    block = arith::ExtUIOp::create(builder, loc, indexType, block);
+    withinBlock = arith::ExtUIOp::create(builder, loc, indexType, withinBlock);
+    team.member = arith::ExtUIOp::create(builder, loc, indexType, team.member);
   }
-  number = make<arith::AddIOp>(number, withinBlock);
+  exchange->setTeam(&team);
+
+  Value number = make<arith::MulIOp>(block, elements.constant(range.teamsPerBlock * how.rows));
+  if (range.teamsPerBlock > 1) {
+    if (how.rows > 1)
+      withinBlock = make<arith::MulIOp>(withinBlock, elements.constant(how.rows));
+    number = make<arith::AddIOp>(number, withinBlock);
+  }
+  if (team.threads > 1 || how.rows > 1)
+    return emitTeam(job, how, range, team, number);
+
+  // A thread alone waits for no other.
   Value exists =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, range.teamCount);
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, range.rowCount);
+  auto branch = scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  if (how.kind == JobSchedule::Kind::Spread)
+    emitSpread(job, how, team, number);
+  else
+    emitTeam(job, how, range, team, number);
+}
+
+void KernelEmitter::emitSpread(const Job &job, const JobSchedule &how, const Team &team,
+                               Value number) {
+  Row row{job, how, team, {}, {}, {}};
+  if (job.phases.empty()) {
+    bindRow(job, number, {}, nullptr);
+    return emitRow(row);
+  }
+  unsigned vector = how.layouts.front().vector();
+  Value vectors = elements.emitted(job.commonExtent());
+  if (vector > 1)
+    vectors = make<arith::ShRUIOp>(vectors, elements.constant(llvm::Log2_32(vector)));
+  Value vectorIndex;
+  bindRow(job, number, vectors, &vectorIndex);
+  Leaf leaf;
+  leaf.base = make<arith::MulIOp>(vectorIndex, elements.constant(vector));
+  row.leaves.push_back(std::move(leaf));
+  if (!job.stores.empty())
+    row.isFirst = arith::CmpIOp::create(builder, builder.getUnknownLoc(), arith::CmpIPredicate::eq,
+                                        vectorIndex, elements.constant(0));
+  emitRow(row);
+}
+
+/// One row after another. Threads behind the last row repeat it and store nothing: shuffles and
+/// barriers need every thread.
+void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRange &range,
+                             const Team &team, Value number) {
+  Location loc = builder.getUnknownLoc();
+  Row row{job, how, team, {}, {}, {}};
+  if (!job.stores.empty() && team.threads > 1)
+    row.isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, team.member,
+                                        elements.constant(0));
+  if (how.kind == JobSchedule::Kind::Hold && !job.phases.empty())
+    row.leaves = Walk(builder, elements, team, how.layouts.front(), job.phases.front()).group();
 
   OpBuilder::InsertionGuard guard(builder);
-  Value isRow;
-  if (lanes > 1) {
-    // Shuffles need every lane: the lanes behind the last row repeat it and store nothing.
-    Value last = make<arith::SubIOp>(range.teamCount, constant(1));
-    number = arith::SelectOp::create(builder, loc, exists, number, last);
-    isRow = exists;
-  } else {
-    auto branch = scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
-    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  bool mayMiss = (team.threads > 1 && range.teamsPerBlock > 1) || how.rows > 1;
+  if (how.rows > 1) {
+    // What does not depend on the row is read once, for all of them.
+    emitEarly(row);
+    early.clear();
+    auto loop = scf::ForOp::create(builder, loc, elements.constant(0), elements.constant(how.rows),
+                                   elements.constant(1));
+    builder.setInsertionPointToStart(loop.getBody());
+    number = make<arith::AddIOp>(number, loop.getInductionVar());
+    exchange->setRepeats(true);
   }
-
-  if (how.kind == JobSchedule::Kind::Spread && job.extent) {
-    Value vectors = elements.emitted(job.extent);
-    if (how.layout.vector > 1)
-      vectors = make<arith::ShRUIOp>(vectors, constant(llvm::Log2_32(how.layout.vector)));
-    Value vectorIndex;
-    bindRow(job, number, vectors, &vectorIndex);
-    team.bases.push_back(make<arith::MulIOp>(vectorIndex, constant(how.layout.vector)));
-  } else {
-    bindRow(job, number, {}, nullptr);
-    for (unsigned chunk = 0; chunk < how.layout.chunks; ++chunk) {
-      Value index = make<arith::AddIOp>(team.lane, constant(chunk * lanes));
-      team.bases.push_back(make<arith::MulIOp>(index, constant(how.layout.vector)));
-    }
+  if (mayMiss) {
+    row.exists =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, range.rowCount);
+    Value last = make<arith::SubIOp>(range.rowCount, elements.constant(1));
+    number = arith::SelectOp::create(builder, loc, row.exists, number, last);
   }
-  emitBody(job, how, team, isRow);
+  bindRow(job, number, {}, nullptr);
+  emitRow(row);
+  exchange->setRepeats(false);
 }
 
 /// The row's indices, the last running fastest; behind them, for a spread job, the vector's.
@@ -366,83 +441,101 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
     elements.bind(index, value);
 }
 
-/// Loads of the element loops that do not wait for the reductions are issued before these, so that
-/// memory works while they shuffle: where a thread holds one vector, and for every row (the lanes
-/// behind the last row repeat it, so that they may load too).
-void KernelEmitter::emitEarly(const Job &job, const Team &team) {
-  if (job.reductions.empty() || team.layout.chunks > 1 ||
-      static_cast<int64_t>(team.layout.lanes) * team.layout.vector != *job.constantExtent())
-    return;
-  for (ir::ForallOp loop : job.elements) {
-    elements.bindElement(loop.getIndices().front(), team.bases.front(), team.layout.vector);
-    for (Operation &op : loop.getBody().front().without_terminator()) {
-      bool isReady = true, isStore = isa<ir::StoreOp>(op);
-      op.walk([&](Operation *nested) {
-        for (Value operand : nested->getOperands())
-          isReady &=
-              op.isAncestor(operand.getParentRegion()->getParentOp()) || elements.isBound(operand);
-      });
-      if (isReady && !isStore) {
-        elements.emit(op);
-        early.insert(&op);
-      }
+/// Everything that a held row reads and that waits for no reduction is asked for first, so that
+/// memory works while these shuffle (the threads behind the last row repeat it, so that they may
+/// read too).
+void KernelEmitter::emitEarly(Row &row) {
+  ir::ForallOp rows = row.job.rows;
+  for (Operation &inner : rows.getBody().front().without_terminator())
+    if (!isa<ir::ReduceOp, ir::ForallOp, ir::StoreOp>(inner) && elements.isReady(inner)) {
+      elements.emit(inner);
+      early.insert(&inner);
     }
-  }
+  for (Leaf &leaf : row.leaves)
+    for (const Phase &phase : row.job.phases) {
+      elements.enter(phase.element(), leaf, row.how.layouts.front().vector());
+      elements.emitReady(phase.body());
+    }
 }
 
-void KernelEmitter::emitBody(const Job &job, const JobSchedule &how, const Team &team,
-                             Value isRow) {
-  ir::ForallOp rows = job.rows;
-  emitEarly(job, team);
+void KernelEmitter::emitRow(Row &row) {
+  ir::ForallOp rows = row.job.rows;
+  early.clear();
+  if (row.how.kind == JobSchedule::Kind::Hold)
+    emitEarly(row);
+  size_t number = 0;
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (!error.empty() || !elements.error().empty())
       return;
-    if (auto reduce = dyn_cast<ir::ReduceOp>(inner)) {
-      error = emitReduction(builder, elements, reduce, *job.constantExtent(), team);
+    if (isa<ir::ReduceOp>(inner)) {
+      const Phase &phase = row.job.phases[number];
+      Walk walk(builder, elements, row.team, row.how.layout(number), phase);
+      bool isHeld = row.how.kind == JobSchedule::Kind::Hold;
+      error = emitReduction(builder, elements, *exchange, row.team, phase, walk,
+                            isHeld ? &row.leaves : nullptr);
+      ++number;
     } else if (auto loop = dyn_cast<ir::ForallOp>(inner)) {
-      emitElements(job, loop, team, isRow);
+      emitElements(row, number++, loop);
     } else if (auto store = dyn_cast<ir::StoreOp>(inner)) {
-      // One value a row, stored by the first lane of its team (in a spread job: of its first
-      // vector).
-      Location loc = store.getLoc();
-      Value first =
-          how.kind == JobSchedule::Kind::Spread && job.extent ? team.bases.front() : team.lane;
-      Value condition = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, first,
-                                              elements.constant(0));
-      if (isRow)
-        condition = arith::AndIOp::create(builder, loc, condition, isRow);
-      auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-      elements.emitStore(store);
-    } else {
+      emitRowStore(row, store);
+    } else if (!early.contains(&inner)) {
       elements.emit(inner);
     }
   }
 }
 
-void KernelEmitter::emitElements(const Job &job, ir::ForallOp loop, const Team &team, Value isRow) {
-  Location loc = loop.getLoc();
-  const Layout &layout = team.layout;
-  std::optional<int64_t> extent = job.constantExtent();
-  for (auto [chunk, base] : llvm::enumerate(team.bases)) {
-    Value condition = isRow;
-    bool isTeam = layout.lanes > 1 || layout.chunks > 1;
-    if (isTeam && static_cast<int64_t>(chunk + 1) * layout.lanes * layout.vector > *extent) {
-      Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, base,
-                                           elements.constant(*extent));
-      condition = condition ? arith::AndIOp::create(builder, loc, condition, exists) : exists;
-    }
-    OpBuilder::InsertionGuard guard(builder);
-    if (condition) {
-      auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
-      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-    }
-    elements.bindElement(loop.getIndices().front(), base, layout.vector);
-    for (Operation &op : loop.getBody().front().without_terminator())
-      if (!early.contains(&op))
-        elements.emit(op);
+void KernelEmitter::emitRowStore(Row &row, ir::StoreOp store) {
+  Value condition = both(row.exists, row.isFirst);
+  if (!condition)
+    return elements.emitStore(store);
+  auto branch = scf::IfOp::create(builder, store.getLoc(), condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  elements.emitStore(store);
+}
+
+void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
+  bool writesAlias = false;
+  loop.walk([&](ir::StoreOp store) {
+    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+    writesAlias |= op.getArgAttr(output, "h3.alias") != nullptr;
+  });
+  if (writesAlias && aliasReads(row.job) != AliasReads::None) {
+    if (row.team.threads > 1)
+      exchange->barrier();
+    elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
   }
+  const Layout &layout = row.how.layout(number);
+  if (row.how.kind != JobSchedule::Kind::Loop) {
+    for (Leaf &leaf : row.leaves)
+      emitLeaf(row, loop, leaf, layout.vector());
+    return;
+  }
+  const Phase &phase = row.job.phases[number];
+  Walk walk(builder, elements, row.team, layout, phase);
+  SmallVector<Value> nothing;
+  walk.forEachGroup(nothing, /*uniform=*/false, [&](MutableArrayRef<Leaf> leaves) {
+    // All reads of the group come before its first store: they may be under way together.
+    for (Leaf &leaf : leaves) {
+      elements.enter(phase.element(), leaf, layout.vector());
+      elements.emitReady(phase.body());
+    }
+    for (Leaf &leaf : leaves)
+      emitLeaf(row, loop, leaf, layout.vector());
+  });
+}
+
+void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector) {
+  Value condition = both(row.exists, leaf.exists);
+  OpBuilder::InsertionGuard guard(builder);
+  elements.enter(loop.getIndices().front(), leaf, vector);
+  if (condition) {
+    auto branch = scf::IfOp::create(builder, loop.getLoc(), condition, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  for (Operation &inner : loop.getBody().front().without_terminator())
+    if (!leaf.ready.contains(&inner))
+      elements.emit(inner);
 }
 
 } // namespace

@@ -5,11 +5,10 @@
 
 #include "codegen/kernel/Reduction.h"
 
-#include "codegen/kernel/OrderBits.h"
+#include "codegen/kernel/OrderAtoms.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Support/MathExtras.h>
-#include <mlir/Dialect/GPU/IR/GPUDialect.h>
 #include <mlir/IR/Matchers.h>
 
 #include <map>
@@ -19,91 +18,106 @@ using namespace mlir;
 namespace h3 {
 namespace {
 
-using State = SmallVector<Value, 3>;
+using Place = LayoutDigit::Place;
+
+constexpr unsigned warpBit = 5; ///< bits of the thread's number below it are lanes
+
+/// What a slot, or several joined ones, hold.
+struct State {
+  SmallVector<Value, 3> fields;
+  Value present; ///< null: it is there; otherwise it is absent where this is 0
+};
+
+/// The states that a thread holds, by what the registers add to the element's index.
+using States = std::map<int64_t, State>;
 
 class ReductionEmitter {
 public:
-  ReductionEmitter(OpBuilder &builder, Elements &elements, ir::ReduceOp op, int64_t extent,
-                   const Team &team)
-      : builder(builder), elements(elements), op(op), extent(extent), team(team),
-        firstLane(llvm::Log2_32(team.layout.vector)),
-        firstChunk(firstLane + llvm::Log2_32(team.layout.lanes)),
-        lastBit(firstChunk + llvm::Log2_32_Ceil(team.layout.chunks)) {}
+  ReductionEmitter(OpBuilder &builder, Elements &elements, Exchange &exchange, const Team &team,
+                   const Phase &phase, Walk &walk, std::vector<Leaf> *held)
+      : builder(builder), elements(elements), exchange(exchange), team(team), op(phase.reduce()),
+        phase(phase), walk(walk), held(held), loc(phase.op->getLoc()) {}
 
   std::string run();
 
 private:
-  bool isLane(unsigned bit) const { return bit >= firstLane && bit < firstChunk; }
-  bool isPopulated(unsigned bit) const { return bit < lastBit; }
-
-  void initialise(const OrderBits &bits);
-  void walkElements(uint64_t namedBits);
-  void takeElements(unsigned chunk, uint64_t namedBits);
-  void joinBit(unsigned bit);
-  void joinSerially(const OrderBits::Digit &digit);
-  void joinAny();
-  State join(const State &lower, const State &upper);
-  State fromLane(const State &state, Value source, gpu::ShuffleMode mode);
-  Value shuffle(Value value, Value source, gpu::ShuffleMode mode);
-  Value i32(int64_t value) { return elements.constant(builder.getI32IntegerAttr(value)); }
-  bool joinCommutes();
+  // The chain of each slot.
+  States initialStates(bool inLoop);
+  void walkElements(const ir::OrderStage *online);
+  void takeGroup(MutableArrayRef<Leaf> leaves);
+  void takeLeaf(Leaf &leaf);
+  int64_t slotOf(int64_t offset) const;
   bool idleIsNeutral();
+
+  // Stages.
+  void runStage(const ir::OrderStage &stage);
+  void joinBits(const OrderAtoms::Digit &digit, bool lowestFirst);
+  void joinIdleBits(const OrderAtoms::Digit &digit);
+  void joinBit(unsigned atom, unsigned bit);
+  void joinLanes(unsigned threadBit);
+  void joinSerially(const OrderAtoms::Digit &digit);
+  void joinAny();
+  void toRegisters(unsigned atom);
+  State join(const State &lower, const State &upper);
+  State joinPresent(const State &lower, const State &upper);
+  bool joinCommutes();
+
+  // States as lists of values.
+  SmallVector<Value> flatten(const States &all);
+  States unflatten(const States &like, ArrayRef<Value> values);
+  State choose(Value condition, const State &a, const State &b);
+  Value choose(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
 
   OpBuilder &builder;
   Elements &elements;
-  ir::ReduceOp op;
-  int64_t extent;
+  Exchange &exchange;
   const Team &team;
-  unsigned firstLane, firstChunk, lastBit;
+  ir::ReduceOp op;
+  const Phase &phase;
+  Walk &walk;
+  std::vector<Leaf> *held;
+  Location loc;
 
-  /// The states that this thread holds, by the bits of their slot that are registers.
-  std::map<uint64_t, State> states;
-  /// What a slot without elements holds; empty: it is absent, or neutral in every join.
-  State idle;
+  OrderAtoms atoms; ///< empty for `any`
+  States states;
+  /// What a slot without elements holds; nothing: it is absent, or neutral in every join.
+  std::optional<State> idle;
   std::string error;
 };
 
 std::string ReductionEmitter::run() {
-  if (!op.hasSeeds() &&
-      static_cast<int64_t>(team.layout.vector) * team.layout.lanes * team.layout.chunks != extent)
-    return "a reduction without an initial value over an extent that does not fill its layout has "
-           "no "
-           "code generation yet";
-  if (!op.getOrder()) {
-    walkElements(0);
-    joinAny();
-  } else {
-    std::optional<OrderBits> bits = OrderBits::of(*op.getOrder(), extent, error);
-    if (!bits)
+  const ir::OrderStage *online = nullptr;
+  if (op.getOrder()) {
+    std::optional<OrderAtoms> found =
+        OrderAtoms::of(*op.getOrder(), phase.constantExtent(), walk.layout(), error);
+    if (!found)
       return error;
-    uint64_t namedBits = 0;
-    for (const OrderBits::Digit &digit : bits->digits)
-      if (digit.isNamed)
-        namedBits |= ((uint64_t(1) << digit.count) - 1) << digit.first;
-    initialise(*bits);
-    walkElements(namedBits);
-    for (const ir::OrderStage &stage : op.getOrder()->getStages()) {
-      const OrderBits::Digit &digit = bits->digits[stage.digit];
-      switch (stage.join) {
-      case ir::Join::Serial:
-        joinSerially(digit);
-        break;
-      case ir::Join::Halving:
-        for (unsigned bit = digit.first + digit.count; bit-- > digit.first;)
-          joinBit(bit);
-        break;
-      case ir::Join::Adjacent:
-        for (unsigned bit = digit.first; bit < digit.first + digit.count; ++bit)
-          joinBit(bit);
-        break;
-      }
-    }
+    atoms = *found;
+    for (const ir::OrderStage &stage : op.getOrder()->getStages())
+      for (unsigned atom : atoms.digits[stage.digit].atoms)
+        if (atoms.atoms[atom].place == Place::Loop)
+          online = &stage;
   }
+  if (op.hasSeeds() && op.getOrder() && !idleIsNeutral()) {
+    idle.emplace();
+    for (Value seed : op.getSeeds())
+      idle->fields.push_back(elements.emitted(seed));
+  }
+  walkElements(online);
+  if (!op.getOrder())
+    joinAny();
+  else
+    for (const ir::OrderStage &stage : op.getOrder()->getStages())
+      if (error.empty() && (!online || stage.digit != online->digit) &&
+          !(online && &stage < online)) // those are done in each round
+        runStage(stage);
   if (error.empty())
     error = elements.error();
   if (!error.empty())
     return error;
-  for (auto [result, value] : llvm::zip(op.getResults(), states.begin()->second))
+  for (auto [result, value] : llvm::zip(op.getResults(), states.begin()->second.fields))
     elements.bind(result, value);
   return {};
 }
@@ -112,23 +126,46 @@ std::string ReductionEmitter::run() {
 // The chain of each slot
 //===----------------------------------------------------------------------===//
 
-/// With seeds, every slot begins with them, also one without an element.
-void ReductionEmitter::initialise(const OrderBits &bits) {
-  if (!op.hasSeeds())
-    return;
-  State seeds;
-  for (Value seed : op.getSeeds())
-    seeds.push_back(elements.emitted(seed));
-  std::vector<uint64_t> keys{0};
-  for (const OrderBits::Digit &digit : bits.digits)
-    for (unsigned bit = digit.first; bit < digit.first + digit.count; ++bit)
-      if (digit.isNamed && isPopulated(bit) && !isLane(bit))
-        for (size_t known = keys.size(), k = 0; k < known; ++k)
-          keys.push_back(keys[k] | uint64_t(1) << bit);
-  for (uint64_t key : keys)
-    states[key] = seeds;
-  if (!idleIsNeutral())
-    idle = seeds;
+/// The part of an element's place in the registers that tells slots apart.
+int64_t ReductionEmitter::slotOf(int64_t offset) const {
+  int64_t slot = 0;
+  for (const OrderAtoms::Digit &digit : atoms.digits)
+    for (unsigned index : digit.atoms) {
+      const OrderAtoms::Atom &atom = atoms.atoms[index];
+      if (digit.isNamed && (atom.place == Place::Register || atom.place == Place::Vector))
+        slot += (offset / atom.weight) % atom.radix * atom.weight;
+    }
+  return slot;
+}
+
+/// With seeds every slot begins with them, also one without an element. Without, slots are absent:
+/// not in the list, but where a loop carries them.
+States ReductionEmitter::initialStates(bool inLoop) {
+  std::vector<int64_t> slots{0};
+  for (const OrderAtoms::Digit &digit : atoms.digits)
+    for (unsigned index : digit.atoms) {
+      const OrderAtoms::Atom &atom = atoms.atoms[index];
+      if (!digit.isNamed || (atom.place != Place::Register && atom.place != Place::Vector))
+        continue;
+      for (size_t known = slots.size(), k = 0; k < known; ++k)
+        for (int64_t setting = 1; setting < atom.radix; ++setting)
+          slots.push_back(slots[k] + setting * atom.weight);
+    }
+  States initial;
+  if (!op.hasSeeds() && !inLoop)
+    return initial;
+  State state;
+  if (op.hasSeeds()) {
+    for (Value seed : op.getSeeds())
+      state.fields.push_back(elements.emitted(seed));
+  } else {
+    for (mlir::Type type : op.getResultTypes())
+      state.fields.push_back(elements.constant(builder.getZeroAttr(type)));
+    state.present = elements.constant(builder.getBoolAttr(false));
+  }
+  for (int64_t slot : slots)
+    initial[slot] = state;
+  return initial;
 }
 
 /// language.md 4.4, lemma A: from +0, by steps `s + e` or `fma(e, e, s)` and the join `a + b`, no
@@ -157,85 +194,134 @@ bool ReductionEmitter::idleIsNeutral() {
   return joins && (isSquare || isSum);
 }
 
-void ReductionEmitter::walkElements(uint64_t namedBits) {
-  unsigned width = team.layout.vector * team.layout.lanes;
-  for (unsigned chunk = 0; chunk < team.layout.chunks; ++chunk) {
-    if (static_cast<int64_t>(chunk + 1) * width <= extent) {
-      takeElements(chunk, namedBits);
-      continue;
-    }
-    // Only some lanes have elements in this chunk; the others' states stay.
-    Location loc = op.getLoc();
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, team.bases[chunk],
-                                         elements.constant(extent));
-    std::map<uint64_t, State> before = states;
-    SmallVector<mlir::Type> types;
-    for (const auto &[key, state] : before)
-      for (Value value : state)
-        types.push_back(value.getType());
-    auto branch = scf::IfOp::create(builder, loc, types, exists, /*withElseRegion=*/true);
-    auto yieldAll = [&](const std::map<uint64_t, State> &all) {
-      SmallVector<Value> flat;
-      for (const auto &[key, state] : all)
-        llvm::append_range(flat, state);
-      scf::YieldOp::create(builder, loc, flat);
-    };
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      takeElements(chunk, namedBits);
-      yieldAll(states);
-      builder.setInsertionPointToStart(&branch.getElseRegion().front());
-      yieldAll(before);
-    }
-    size_t next = 0;
-    for (auto &[key, state] : states)
-      for (Value &value : state)
-        value = branch.getResult(next++);
+/// With \p online, a serial stage over the rounds of the walk: each round makes states of its own,
+/// runs the stages before that one, and is then joined to the rounds before it.
+void ReductionEmitter::walkElements(const ir::OrderStage *online) {
+  if (held) {
+    states = initialStates(/*inLoop=*/false);
+    takeGroup(*held);
+    return;
   }
+  bool inLoop = walk.layout().hasLoop();
+  if (!online) {
+    states = initialStates(inLoop);
+    const States before = states;
+    SmallVector<Value> carried = flatten(states);
+    walk.forEachGroup(carried, /*uniform=*/false, [&](MutableArrayRef<Leaf> leaves) {
+      if (inLoop)
+        states = unflatten(before, carried);
+      takeGroup(leaves);
+      if (!inLoop)
+        return;
+      if (!op.hasSeeds())
+        for (auto &[slot, state] : states)
+          if (!state.present) // carried all the same
+            state.present = elements.constant(builder.getBoolAttr(true));
+      carried = flatten(states);
+    });
+    if (inLoop)
+      states = unflatten(before, carried);
+    return;
+  }
+  // The slots that are left after the stages of one round.
+  std::optional<State> freshIdle = idle;
+  States joined;
+  State absent;
+  for (mlir::Type type : op.getResultTypes())
+    absent.fields.push_back(elements.constant(builder.getZeroAttr(type)));
+  absent.present = elements.constant(builder.getBoolAttr(false));
+  OrderAtoms freshAtoms = atoms;
+  std::vector<int64_t> left{0};
+  for (auto [number, digit] : llvm::enumerate(atoms.digits)) {
+    bool isJoined = llvm::any_of(op.getOrder()->getStages(), [&](const ir::OrderStage &stage) {
+      return &stage < online && stage.digit == number;
+    });
+    if (!digit.isNamed || isJoined)
+      continue;
+    for (unsigned index : digit.atoms) {
+      const OrderAtoms::Atom &atom = atoms.atoms[index];
+      if (atom.place == Place::Register || atom.place == Place::Vector)
+        for (size_t known = left.size(), k = 0; k < known; ++k)
+          for (int64_t setting = 1; setting < atom.radix; ++setting)
+            left.push_back(left[k] + setting * atom.weight);
+    }
+  }
+  for (int64_t slot : left)
+    joined[slot] = absent;
+  SmallVector<Value> carried = flatten(joined);
+  exchange.setRepeats(true);
+  walk.forEachGroup(carried, /*uniform=*/true, [&](MutableArrayRef<Leaf> leaves) {
+    States before = unflatten(joined, carried);
+    atoms = freshAtoms;
+    idle = freshIdle;
+    states = initialStates(/*inLoop=*/false);
+    takeGroup(leaves);
+    for (const ir::OrderStage &stage : op.getOrder()->getStages())
+      if (&stage < online && error.empty())
+        runStage(stage);
+    if (!error.empty() || !elements.error().empty())
+      return;
+    for (auto &[slot, state] : before) {
+      auto now = states.find(slot);
+      if (now != states.end())
+        state = joinPresent(state, now->second);
+      if (!state.present) // carried all the same
+        state.present = elements.constant(builder.getBoolAttr(true));
+    }
+    carried = flatten(before);
+  });
+  exchange.setRepeats(false);
+  states = unflatten(joined, carried);
+  if (op.hasSeeds())
+    for (auto &[slot, state] : states)
+      state.present = {}; // there was a round
 }
 
-/// What does not depend on the state is emitted for the whole vector, so that memory is read in
-/// vectors; then each element takes its step, in increasing order.
-void ReductionEmitter::takeElements(unsigned chunk, uint64_t namedBits) {
-  Block &step = op.getStep().front();
-  unsigned vector = team.layout.vector;
-  elements.bindElement(step.getArgument(0), team.bases[chunk], vector);
-  llvm::SmallSetVector<Value, 8> dependent;
-  dependent.insert(step.args_begin() + 1, step.args_end());
-  SmallVector<Operation *> chain;
-  for (Operation &inner : step.without_terminator()) {
-    bool depends = false;
-    inner.walk([&](Operation *nested) {
-      depends |= llvm::any_of(nested->getOperands(),
-                              [&](Value operand) { return dependent.contains(operand); });
-    });
-    if (depends) {
-      chain.push_back(&inner);
-      dependent.insert(inner.result_begin(), inner.result_end());
-    } else {
-      elements.emit(inner);
-    }
+/// Memory is asked for all that the group needs, before anything waits for it.
+void ReductionEmitter::takeGroup(MutableArrayRef<Leaf> leaves) {
+  unsigned vector = walk.layout().vector();
+  for (Leaf &leaf : leaves) {
+    elements.enter(phase.element(), leaf, vector);
+    elements.emitReady(phase.body());
   }
-  for (unsigned v = 0; v < vector; ++v) {
-    if (!elements.error().empty())
-      return;
-    uint64_t key = (uint64_t(chunk) << firstChunk | v) & namedBits;
+  for (Leaf &leaf : leaves)
+    takeLeaf(leaf);
+}
+
+/// What does not depend on the state is there for the whole vector; then each element takes its
+/// step, in increasing order.
+void ReductionEmitter::takeLeaf(Leaf &leaf) {
+  Block &step = phase.body();
+  unsigned vector = walk.layout().vector();
+  elements.enter(phase.element(), leaf, vector);
+  for (unsigned v = 0; v < vector && elements.error().empty(); ++v) {
+    int64_t slot = slotOf(leaf.offset + v);
+    auto known = states.find(slot);
     if (vector > 1)
       elements.restrictTo(v);
     if (op.hasSeeds())
-      for (auto [argument, value] : llvm::zip(step.getArguments().drop_front(), states[key]))
+      for (auto [argument, value] :
+           llvm::zip(step.getArguments().drop_front(), known->second.fields))
         elements.bind(argument, value);
-    for (Operation *inner : chain)
-      elements.emit(*inner);
+    for (Operation &inner : step.without_terminator())
+      if (!leaf.ready.contains(&inner))
+        elements.emit(inner);
     State result;
     if (elements.error().empty())
       for (Value value : step.getTerminator()->getOperands())
-        result.push_back(elements.emitted(value));
+        result.fields.push_back(elements.emitted(value));
     elements.restrictTo(-1);
-    if (!op.hasSeeds() && states.contains(key))
-      result = join(states[key], result);
-    states[key] = result;
+    if (!elements.error().empty())
+      return;
+    if (op.hasSeeds()) {
+      if (leaf.exists)
+        result = choose(leaf.exists, result, known->second);
+    } else {
+      result.present = leaf.exists;
+      if (known != states.end())
+        result = joinPresent(known->second, result);
+    }
+    states[slot] = result;
   }
 }
 
@@ -245,122 +331,204 @@ void ReductionEmitter::takeElements(unsigned chunk, uint64_t namedBits) {
 
 State ReductionEmitter::join(const State &lower, const State &upper) {
   Block &body = op.getJoin().front();
-  size_t count = lower.size();
+  size_t count = lower.fields.size();
   for (size_t field = 0; field < count; ++field) {
-    elements.bind(body.getArgument(field), lower[field]);
-    elements.bind(body.getArgument(count + field), upper[field]);
+    elements.bind(body.getArgument(field), lower.fields[field]);
+    elements.bind(body.getArgument(count + field), upper.fields[field]);
   }
   elements.emitBlock(body);
   State result;
   if (elements.error().empty())
     for (Value value : body.getTerminator()->getOperands())
-      result.push_back(elements.emitted(value));
+      result.fields.push_back(elements.emitted(value));
+  return elements.error().empty() ? result : lower;
+}
+
+/// If one is absent, the other; if both, absent.
+State ReductionEmitter::joinPresent(const State &lower, const State &upper) {
+  State result = join(lower, upper);
+  if (lower.present)
+    result = choose(lower.present, result, upper);
+  if (upper.present)
+    result = choose(upper.present, result, lower);
+  result.present = {};
+  if (lower.present && upper.present)
+    result.present = arith::OrIOp::create(builder, loc, lower.present, upper.present);
   return result;
 }
 
-/// Joins the two halves that differ in one bit of the index, for every setting of the other bits.
-void ReductionEmitter::joinBit(unsigned bit) {
-  if (!isPopulated(bit)) {
-    if (idle.empty())
-      return;
-    for (auto &[key, state] : states)
-      state = join(state, idle);
-    idle = join(idle, idle);
+void ReductionEmitter::runStage(const ir::OrderStage &stage) {
+  const OrderAtoms::Digit &digit = atoms.digits[stage.digit];
+  switch (stage.join) {
+  case ir::Join::Serial:
+    return joinSerially(digit);
+  case ir::Join::Halving:
+    joinIdleBits(digit);
+    return joinBits(digit, /*lowestFirst=*/false);
+  case ir::Join::Adjacent:
+    joinBits(digit, /*lowestFirst=*/true);
+    return joinIdleBits(digit);
+  }
+}
+
+/// The most significant bits of a digit, where the row has no element: the upper sides are idle.
+void ReductionEmitter::joinIdleBits(const OrderAtoms::Digit &digit) {
+  if (!idle)
     return;
+  for (int64_t rest = digit.radix / digit.populated; rest > 1; rest /= 2) {
+    for (auto &[slot, state] : states)
+      state = join(state, *idle);
+    idle = join(*idle, *idle);
   }
-  Location loc = op.getLoc();
-  if (isLane(bit)) {
-    Value distance = i32(1 << (bit - firstLane));
-    Value isUpper;
-    if (!joinCommutes()) {
-      Value mask = elements.constant(1 << (bit - firstLane));
-      Value masked = arith::AndIOp::create(builder, loc, team.lane, mask);
-      isUpper = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, masked,
-                                      elements.constant(0));
+}
+
+void ReductionEmitter::joinBits(const OrderAtoms::Digit &digit, bool lowestFirst) {
+  SmallVector<std::pair<unsigned, unsigned>> bits; // atom and bit, most significant first
+  for (unsigned atom : digit.atoms)
+    for (unsigned bit = llvm::Log2_64(atoms.atoms[atom].radix); bit-- > 0;)
+      bits.push_back({atom, bit});
+  if (lowestFirst)
+    std::reverse(bits.begin(), bits.end());
+  for (auto [atom, bit] : bits) {
+    joinBit(atom, bit);
+    if (idle)
+      idle = join(*idle, *idle);
+  }
+}
+
+/// Joins the two halves that differ in one bit of the index, for every setting of the other bits.
+void ReductionEmitter::joinBit(unsigned index, unsigned bit) {
+  if (atoms.atoms[index].place == Place::Thread) {
+    unsigned threadBit = atoms.atoms[index].threadBit + bit;
+    if (threadBit < warpBit)
+      return joinLanes(threadBit);
+    toRegisters(index);
+  }
+  const OrderAtoms::Atom &atom = atoms.atoms[index];
+  int64_t upper = atom.weight << bit;
+  States joined;
+  for (const auto &[slot, state] : states) {
+    bool isUpper = (slot / atom.weight) % atom.radix >> bit & 1;
+    if (!isUpper) {
+      auto other = states.find(slot + upper);
+      joined[slot] = other == states.end() ? state : joinPresent(state, other->second);
+    } else if (!states.contains(slot - upper)) {
+      joined[slot - upper] = state;
     }
-    for (auto &[key, state] : states) {
-      State other = fromLane(state, distance, gpu::ShuffleMode::XOR), lower = state, upper = other;
-      if (isUpper)
-        for (size_t field = 0; field < state.size(); ++field) {
-          lower[field] = arith::SelectOp::create(builder, loc, isUpper, other[field], state[field]);
-          upper[field] = arith::SelectOp::create(builder, loc, isUpper, state[field], other[field]);
-        }
-      state = join(lower, upper);
-    }
+  }
+  states = joined;
+}
+
+void ReductionEmitter::joinLanes(unsigned threadBit) {
+  Value isUpper;
+  if (!joinCommutes()) {
+    Value mask = elements.constant(builder.getI32IntegerAttr(1 << threadBit));
+    Value masked = arith::AndIOp::create(builder, loc, team.thread, mask);
+    isUpper = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, masked,
+                                    elements.constant(builder.getI32IntegerAttr(0)));
+  }
+  for (auto &[slot, state] : states) {
+    State other;
+    for (Value field : state.fields)
+      other.fields.push_back(exchange.butterfly(field, 1 << threadBit));
+    if (state.present)
+      other.present = exchange.butterfly(state.present, 1 << threadBit);
+    if (isUpper)
+      state = joinPresent(choose(isUpper, other, state), choose(isUpper, state, other));
+    else
+      state = joinPresent(state, other);
+  }
+}
+
+/// Every thread gets the states of all threads that differ in this atom.
+void ReductionEmitter::toRegisters(unsigned index) {
+  OrderAtoms::Atom &atom = atoms.atoms[index];
+  unsigned count = llvm::Log2_64(atom.radix);
+  States all;
+  if (atom.threadBit >= warpBit) {
+    std::vector<SmallVector<Value>> settings =
+        exchange.fromWarps(flatten(states), atom.threadBit, count);
+    for (auto [setting, values] : llvm::enumerate(settings))
+      for (auto &[slot, state] : unflatten(states, values))
+        all[slot + static_cast<int64_t>(setting) * atom.weight] = state;
   } else {
-    std::map<uint64_t, State> joined;
-    uint64_t mask = uint64_t(1) << bit;
-    for (const auto &[key, state] : states) {
-      auto upper = states.find(key | mask);
-      if (!(key & mask)) // an upper side that no element reaches is absent
-        joined[key] = upper == states.end() ? state : join(state, upper->second);
+    for (int64_t setting = 0; setting < atom.radix; ++setting) {
+      Value lane = exchange.threadWith(atom.threadBit, count, setting);
+      SmallVector<Value> values;
+      for (Value value : flatten(states))
+        values.push_back(exchange.fromLane(value, lane));
+      for (auto &[slot, state] : unflatten(states, values))
+        all[slot + setting * atom.weight] = state;
     }
-    states = joined;
   }
-  if (!idle.empty())
-    idle = join(idle, idle);
+  states = all;
+  atom.place = Place::Register;
 }
 
 /// a = s[0]; then a = J(a, s[p]) for p = 1 .. r-1.
-void ReductionEmitter::joinSerially(const OrderBits::Digit &digit) {
-  unsigned end = digit.first + digit.count;
-  bool anyLane = false, allLanes = true;
-  for (unsigned bit = digit.first; bit < end; ++bit)
-    if (isPopulated(bit)) {
-      anyLane |= isLane(bit);
-      allLanes &= isLane(bit);
-    }
-  if (anyLane && !allLanes) {
-    error = "a serial join of a digit that is partly lanes has no code generation yet";
+void ReductionEmitter::joinSerially(const OrderAtoms::Digit &digit) {
+  for (unsigned atom : digit.atoms)
+    if (atoms.atoms[atom].place == Place::Thread)
+      toRegisters(atom);
+  constexpr int64_t longest = 4096;
+  int64_t weight = digit.atoms.empty() ? 1 : atoms.atoms[digit.atoms.back()].weight;
+  int64_t radix = digit.radix ? digit.radix : digit.populated;
+  int64_t populated = std::min(radix, digit.populated);
+  if (idle && radix - populated > longest) {
+    error = "a serial join over " + std::to_string(radix) + " slots without elements";
     return;
   }
-  int64_t populated = std::min<int64_t>(
-      digit.radix, int64_t(1) << (std::clamp(lastBit, digit.first, end) - digit.first));
-  uint64_t mask = ((uint64_t(1) << digit.count) - 1) << digit.first;
-
-  Value teamBase; // the warp's lane at which the digit is 0 and all else is as here
-  if (anyLane) {
-    Value thread = gpu::ThreadIdOp::create(builder, op.getLoc(), gpu::Dimension::x);
-    thread = arith::IndexCastOp::create(builder, op.getLoc(), builder.getI32Type(), thread);
-    uint64_t digitLanes = (mask & ((uint64_t(1) << firstChunk) - 1)) >> firstLane;
-    teamBase = arith::AndIOp::create(builder, op.getLoc(), thread, i32(~digitLanes & 31));
-  }
-
-  std::map<uint64_t, State> joined;
-  for (const auto &[key, state] : states) {
-    if (key & mask)
+  auto positionOf = [&](int64_t slot) {
+    return digit.atoms.empty() ? 0 : (slot / weight) % digit.populated;
+  };
+  States joined;
+  for (const auto &[slot, state] : states) {
+    int64_t rest = slot - positionOf(slot) * weight;
+    if (joined.contains(rest))
       continue;
-    State result;
+    std::optional<State> result;
     for (int64_t position = 0; position < populated; ++position) {
-      State next;
-      if (anyLane) {
-        Value source = arith::OrIOp::create(builder, op.getLoc(), teamBase,
-                                            i32(position << (digit.first - firstLane)));
-        next = fromLane(state, source, gpu::ShuffleMode::IDX);
-      } else {
-        auto known = states.find(key | uint64_t(position) << digit.first);
-        if (known == states.end())
-          break;
-        next = known->second;
+      auto next = states.find(rest + position * weight);
+      if (next == states.end())
+        continue; // no element reaches it, and it is absent
+      if (!result) {
+        result = next->second;
+        continue;
       }
-      result = position == 0 ? next : join(result, next);
+      State both = joinPresent(*result, next->second);
+      // How many slots there are is known at run time.
+      if (!digit.radix && op.hasSeeds())
+        both = choose(walk.exists(elements.constant(0), position * weight), both, *result);
+      result = both;
     }
-    for (int64_t position = populated; position < digit.radix && !idle.empty(); ++position)
-      result = join(result, idle);
-    joined[key] = result;
+    for (int64_t position = populated; position < radix && idle; ++position)
+      result = join(*result, *idle);
+    joined[rest] = *result;
   }
   states = joined;
-  if (!idle.empty()) {
-    State first = idle;
-    for (int64_t position = 1; position < digit.radix; ++position)
-      idle = join(idle, first);
+  if (idle) {
+    State first = *idle;
+    for (int64_t position = 1; position < radix; ++position)
+      idle = join(*idle, first);
   }
 }
 
-/// All trees agree: the thread's elements are already joined, the lanes follow.
+/// All trees agree: the thread's elements are already joined, the other threads follow.
 void ReductionEmitter::joinAny() {
-  for (unsigned bit = firstLane; bit < firstChunk; ++bit)
-    joinBit(bit);
+  int64_t weight = 1;
+  for (const LayoutDigit &digit : walk.layout().digits) {
+    if (digit.place != Place::Thread)
+      continue;
+    for (unsigned bit = llvm::Log2_64(digit.radix); bit-- > 0;) {
+      unsigned threadBit = digit.threadBit + bit;
+      if (threadBit < warpBit) {
+        joinLanes(threadBit);
+        continue;
+      }
+      atoms.atoms.push_back({Place::Thread, 2, threadBit, weight});
+      joinBit(atoms.atoms.size() - 1, 0);
+    }
+  }
 }
 
 bool ReductionEmitter::joinCommutes() {
@@ -373,47 +541,50 @@ bool ReductionEmitter::joinCommutes() {
          only.getOperand(0) != only.getOperand(1);
 }
 
-State ReductionEmitter::fromLane(const State &state, Value source, gpu::ShuffleMode mode) {
-  State result;
-  for (Value value : state)
-    result.push_back(shuffle(value, source, mode));
+//===----------------------------------------------------------------------===//
+// States as lists of values
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ReductionEmitter::flatten(const States &all) {
+  SmallVector<Value> values;
+  for (const auto &[slot, state] : all) {
+    llvm::append_range(values, state.fields);
+    if (state.present)
+      values.push_back(state.present);
+  }
+  return values;
+}
+
+States ReductionEmitter::unflatten(const States &like, ArrayRef<Value> values) {
+  States result = like;
+  size_t next = 0;
+  for (auto &[slot, state] : result) {
+    for (Value &field : state.fields)
+      field = values[next++];
+    if (state.present)
+      state.present = values[next++];
+  }
   return result;
 }
 
-Value ReductionEmitter::shuffle(Value value, Value source, gpu::ShuffleMode mode) {
-  Location loc = op.getLoc();
-  auto exchange = [&](Value word) -> Value {
-    return gpu::ShuffleOp::create(builder, loc, word, source, i32(32), mode).getShuffleResult();
-  };
-  mlir::Type type = value.getType();
-  unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 32)
-    return exchange(value);
-  auto integer = builder.getIntegerType(width);
-  auto word = builder.getI32Type();
-  Value bits =
-      type == integer ? value : Value(arith::BitcastOp::create(builder, loc, integer, value));
-  if (width < 32) {
-    bits = exchange(arith::ExtUIOp::create(builder, loc, word, bits));
-    bits = arith::TruncIOp::create(builder, loc, integer, bits);
-  } else {
-    Value shift = elements.constant(builder.getI64IntegerAttr(32));
-    Value low = exchange(arith::TruncIOp::create(builder, loc, word, bits));
-    Value high = arith::ShRUIOp::create(builder, loc, bits, shift);
-    high = exchange(arith::TruncIOp::create(builder, loc, word, high));
-    high = arith::ExtUIOp::create(builder, loc, integer, high);
-    high = arith::ShLIOp::create(builder, loc, high, shift);
-    bits = arith::OrIOp::create(builder, loc, high,
-                                arith::ExtUIOp::create(builder, loc, integer, low));
+State ReductionEmitter::choose(Value condition, const State &a, const State &b) {
+  State result;
+  for (auto [x, y] : llvm::zip(a.fields, b.fields))
+    result.fields.push_back(choose(condition, x, y));
+  if (a.present || b.present) {
+    Value always = elements.constant(builder.getBoolAttr(true));
+    result.present =
+        choose(condition, a.present ? a.present : always, b.present ? b.present : always);
   }
-  return type == integer ? bits : Value(arith::BitcastOp::create(builder, loc, type, bits));
+  return result;
 }
 
 } // namespace
 
-std::string emitReduction(OpBuilder &builder, Elements &elements, ir::ReduceOp op, int64_t extent,
-                          const Team &team) {
-  return ReductionEmitter(builder, elements, op, extent, team).run();
+std::string emitReduction(OpBuilder &builder, Elements &elements, Exchange &exchange,
+                          const Team &team, const Phase &phase, Walk &walk,
+                          std::vector<Leaf> *held) {
+  return ReductionEmitter(builder, elements, exchange, team, phase, walk, held).run();
 }
 
 } // namespace h3

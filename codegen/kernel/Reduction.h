@@ -6,26 +6,20 @@
 #ifndef H3_CODEGEN_KERNEL_REDUCTION_H
 #define H3_CODEGEN_KERNEL_REDUCTION_H
 
-#include "codegen/kernel/Elements.h"
-#include "codegen/kernel/Schedule.h"
+#include "codegen/kernel/Walk.h"
 
 #include <string>
 
 namespace h3 {
 
-/// Where a thread stands in its team.
-struct Team {
-  Layout layout;
-  mlir::Value lane;                     ///< in the kernel's index type
-  llvm::SmallVector<mlir::Value> bases; ///< first element of each chunk
-};
-
-/// Emits \p op for a team that holds the whole row, and binds its results, which all lanes then
-/// have. Bits of the index that are registers are joined in the thread, lane bits by butterfly
-/// shuffles: after one both lanes have both states, and each joins them with the lower position
-/// left. Returns what has no code generation yet, or an empty string.
-std::string emitReduction(mlir::OpBuilder &builder, Elements &elements, ir::ReduceOp op,
-                          int64_t extent, const Team &team);
+/// Emits a reduction and binds its results, which all threads of the team then have. Digits that
+/// are registers are joined in the thread, lanes by butterfly shuffles (after one both lanes have
+/// both states, and each joins them with the lower position left), warps through shared memory. \p
+/// held are the row's leaves if it is held in registers; otherwise the walk makes them. Returns
+/// what has no code generation, or an empty string.
+std::string emitReduction(mlir::OpBuilder &builder, Elements &elements, Exchange &exchange,
+                          const Team &team, const Phase &phase, Walk &walk,
+                          std::vector<Leaf> *held);
 
 } // namespace h3
 

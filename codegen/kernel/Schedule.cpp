@@ -5,7 +5,7 @@
 
 #include "codegen/kernel/Schedule.h"
 
-#include "codegen/kernel/OrderBits.h"
+#include "codegen/kernel/OrderAtoms.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MathExtras.h>
@@ -14,92 +14,234 @@ using namespace mlir;
 
 namespace h3 {
 
+using Place = LayoutDigit::Place;
+
+unsigned JobSchedule::threads() const {
+  unsigned most = 1;
+  for (const Layout &layout : layouts)
+    most = std::max(most, layout.threads());
+  return most;
+}
+
+std::string JobSchedule::text() const {
+  if (kind == Kind::Spread) {
+    unsigned vector = layouts.empty() ? 1 : layouts.front().vector();
+    return "spread(v:" + std::to_string(vector) + ")";
+  }
+  std::string result = kind == Kind::Hold ? "hold" : "loop";
+  for (const Layout &layout : layouts) {
+    std::string inner = layout.text();
+    result += (&layout == &layouts.front() ? "(" : "; ") + inner.substr(1, inner.size() - 2);
+  }
+  result += ")";
+  if (rows > 1)
+    result += " rows:" + std::to_string(rows);
+  return result;
+}
+
 std::string KernelSchedule::name() const {
   std::string access = accessBytes ? "v" + std::to_string(accessBytes) : "s";
-  return access + "_i" + std::to_string(indexBits);
+  return access + "_i" + std::to_string(indexBits) +
+         (longestRow ? "_n" + std::to_string(longestRow) : "");
 }
 
-/// The most vectors of one row that a thread may hold.
-static constexpr unsigned maxChunks = 32;
+std::string KernelSchedule::text() const {
+  std::string result = "access=" + std::to_string(std::max(1u, accessBytes)) +
+                       " index=" + std::to_string(indexBits) +
+                       " block=" + std::to_string(blockThreads);
+  for (const JobSchedule &job : jobs)
+    result += " | " + job.text();
+  return result;
+}
 
-static std::optional<Layout> chooseTeam(const Job &job, unsigned accessBytes, std::string &error) {
-  std::optional<int64_t> extent = job.constantExtent();
-  if (!extent) {
-    error = "a reduction over an extent that is not fixed by the spec has no code generation yet";
+static std::optional<JobSchedule> parseJob(StringRef text, std::string &error) {
+  JobSchedule job;
+  StringRef rest = text;
+  if (rest.consume_front("hold("))
+    job.kind = JobSchedule::Kind::Hold;
+  else if (rest.consume_front("loop("))
+    job.kind = JobSchedule::Kind::Loop;
+  else if (rest.consume_front("spread("))
+    job.kind = JobSchedule::Kind::Spread;
+  else {
+    error = "'" + text.str() +
+            "' is no schedule of a job: expected hold(...), loop(...) or "
+            "spread(v:N)";
     return {};
   }
-  // A vector may be wider than an access: it is then loaded in pieces.
-  unsigned widest = std::max(1u, 16 / std::max(1u, job.narrowest));
-  SmallVector<unsigned> vectors;
-  for (unsigned vector = 1; vector <= widest; vector *= 2)
-    if (*extent % vector == 0)
-      vectors.push_back(vector);
-  // Wide accesses want wide vectors; single elements are best spread over the lanes.
-  if (accessBytes)
-    std::reverse(vectors.begin(), vectors.end());
-
-  // The fewest vectors a thread; of equals, the first.
-  std::optional<Layout> best;
-  std::string reason;
-  for (unsigned vector : vectors) {
-    uint64_t count = std::max<int64_t>(1, *extent / vector);
-    for (unsigned lanes = std::min<uint64_t>(32, llvm::PowerOf2Ceil(count)); lanes; lanes /= 2) {
-      Layout layout{vector, lanes, static_cast<unsigned>(llvm::divideCeil(count, lanes))};
-      if (layout.chunks > (best ? best->chunks - 1 : maxChunks))
-        break;
-      std::string refused;
-      for (ir::ReduceOp reduce : job.reductions)
-        if (refused.empty() && reduce.getOrder())
-          refused = refusal(*reduce.getOrder(), *extent, layout);
-      if (refused.empty())
-        best = layout;
-      else
-        reason = refused;
-    }
+  auto [inner, behind] = rest.split(')');
+  SmallVector<StringRef> layouts;
+  inner.split(layouts, ';');
+  for (StringRef layout : layouts) {
+    std::optional<Layout> parsed = Layout::parse("(" + layout.trim().str() + ")", error);
+    if (!parsed)
+      return {};
+    job.layouts.push_back(*parsed);
   }
-  if (best)
-    return best;
-  error = "no layout within one warp keeps a reduction of " + std::to_string(*extent) + " elements";
-  if (!reason.empty())
-    error += ": " + reason;
-  return {};
+  behind = behind.trim();
+  if (behind.consume_front("rows:") &&
+      (behind.getAsInteger(10, job.rows) || job.rows < 1 || job.rows > 64)) {
+    error = "expected 1 to 64 rows";
+    return {};
+  }
+  if (job.rows == 1 && !behind.empty()) {
+    error = "'" + behind.str() + "' behind the schedule of a job";
+    return {};
+  }
+  return job;
 }
 
-std::optional<KernelSchedule> chooseSchedule(const std::vector<Job> &jobs, unsigned accessBytes,
-                                             unsigned indexBits, std::string &error) {
+std::optional<KernelSchedule> KernelSchedule::parse(std::string_view text, std::string &error) {
   KernelSchedule schedule;
-  schedule.accessBytes = accessBytes;
-  schedule.indexBits = indexBits;
-  for (const Job &job : jobs) {
-    JobSchedule choice;
-    if (!job.reductions.empty()) {
-      choice.kind = JobSchedule::Kind::Team;
-      std::optional<Layout> layout = chooseTeam(job, accessBytes, error);
-      if (!layout)
-        return {};
-      choice.layout = *layout;
-    } else if (accessBytes && job.narrowest) {
-      choice.layout.vector = std::max(1u, accessBytes / job.narrowest);
+  SmallVector<StringRef> parts;
+  StringRef(text).split(parts, '|');
+  SmallVector<StringRef> settings;
+  parts.front().split(settings, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef setting : settings) {
+    auto [key, value] = setting.split('=');
+    unsigned number = 0;
+    if (value.getAsInteger(10, number)) {
+      error = "'" + setting.str() + "' is no setting: expected access=N, index=N or block=N";
+      return {};
     }
-    schedule.jobs.push_back(choice);
+    if (key == "access" && llvm::isPowerOf2_32(number) && number <= 32) {
+      schedule.accessBytes = number == 1 ? 0 : number;
+    } else if (key == "index" && (number == 32 || number == 64)) {
+      schedule.indexBits = number;
+    } else if (key == "block" && llvm::isPowerOf2_32(number) && number >= 32 && number <= 1024) {
+      schedule.blockThreads = number;
+    } else {
+      error = "'" + setting.str() +
+              "': expected access=1, 2, 4, 8 or 16, index=32 or 64, "
+              "block=32 to 1024, a power of two";
+      return {};
+    }
+  }
+  for (StringRef part : ArrayRef(parts).drop_front()) {
+    std::optional<JobSchedule> job = parseJob(part.trim(), error);
+    if (!job)
+      return {};
+    schedule.jobs.push_back(*job);
   }
   return schedule;
 }
 
-std::string refusal(ir::OrderAttr order, int64_t extent, const Layout &layout) {
+//===----------------------------------------------------------------------===//
+// Legality
+//===----------------------------------------------------------------------===//
+
+/// Whether the order's open digit is named, is a loop of the layout, and can be joined as the loop
+/// goes: serially, in one piece.
+static bool runsOnline(ir::OrderAttr order, const OrderAtoms &atoms) {
+  for (const ir::OrderStage &stage : order.getStages()) {
+    const OrderAtoms::Digit &digit = atoms.digits[stage.digit];
+    for (unsigned atom : digit.atoms)
+      if (atoms.atoms[atom].place == Place::Loop)
+        return stage.join == ir::Join::Serial && digit.atoms.size() == 1 && atom == 0 &&
+               (digit.populated == 0 || digit.populated == digit.radix);
+  }
+  return false;
+}
+
+static std::string phaseRefusal(const Phase &phase, const Layout &layout) {
+  if (std::string wrong = layout.invalid(); !wrong.empty())
+    return wrong;
+  std::optional<int64_t> extent = phase.constantExtent();
+  std::optional<int64_t> capacity = layout.capacity();
+  if (extent && capacity && *capacity < *extent)
+    return "the layout " + layout.text() + " holds " + std::to_string(*capacity) +
+           " elements, the row has " + std::to_string(*extent);
+  if (extent && layout.vector() > 1 && *extent % layout.vector() != 0)
+    return "rows of " + std::to_string(*extent) + " elements have no whole vectors of " +
+           std::to_string(layout.vector());
+  ir::ReduceOp reduce = phase.reduce();
+  if (!reduce || !reduce.getOrder())
+    return {};
   std::string error;
-  std::optional<OrderBits> bits = OrderBits::of(order, extent, error);
-  if (!bits)
-    return error;
-  unsigned firstLane = llvm::Log2_32(layout.vector);
-  unsigned firstChunk = firstLane + llvm::Log2_32(layout.lanes);
-  for (const OrderBits::Digit &digit : bits->digits)
-    for (unsigned bit = digit.first; bit < digit.first + digit.count; ++bit) {
-      bool isLane = bit >= firstLane && bit < firstChunk;
-      if (isLane && !digit.isNamed)
-        return "index bit " + std::to_string(bit) +
-               " is walked inside a slot, but the layout puts it into a lane";
+  std::optional<OrderAtoms> atoms = OrderAtoms::of(*reduce.getOrder(), extent, layout, error);
+  if (!atoms)
+    return layout.text() + ": " + error;
+  for (const OrderAtoms::Digit &digit : atoms->digits)
+    for (unsigned atom : digit.atoms)
+      if (digit.isNamed && atoms->atoms[atom].place == Place::Loop &&
+          !runsOnline(*reduce.getOrder(), *atoms))
+        return layout.text() + ": a digit that makes slots would be a loop";
+  return {};
+}
+
+/// How an input is read that an output of the job may overwrite.
+AliasReads aliasReads(const Job &job) {
+  AliasReads result = AliasReads::None;
+  ir::ForallOp rows = job.rows;
+  auto op = rows->getParentOfType<ir::OperatorOp>();
+  Block *body = &rows.getBody().front();
+  rows.walk([&](ir::StoreOp store) {
+    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+    auto input = op.getArgAttrOfType<IntegerAttr>(output, "h3.alias");
+    if (!input)
+      return;
+    Operation *storePhase = body->findAncestorOpInBlock(*store);
+    for (Operation *user : op.getArgument(input.getInt()).getUsers()) {
+      auto load = dyn_cast<ir::LoadOp>(user);
+      Operation *loadPhase = load ? body->findAncestorOpInBlock(*load) : nullptr;
+      if (!loadPhase)
+        continue; // of another job: the language has it read other rows never
+      bool isSame =
+          load->getBlock() == store->getBlock() && load.getIndices() == store.getIndices();
+      if (isSame)
+        continue;
+      bool isBefore = loadPhase->isBeforeInBlock(storePhase);
+      result = std::max(result, isBefore ? AliasReads::Before : AliasReads::Elsewhere);
     }
+  });
+  return result;
+}
+
+static std::string jobRefusal(const Job &job, const JobSchedule &how) {
+  size_t expected = how.kind == JobSchedule::Kind::Loop ? job.phases.size() : 1;
+  if (how.layouts.size() != expected)
+    return "the job has " + std::to_string(job.phases.size()) + " phases, the schedule " +
+           std::to_string(how.layouts.size()) + " layouts";
+  switch (how.kind) {
+  case JobSchedule::Kind::Spread:
+    if (job.hasReduction())
+      return "a job with a reduction cannot be spread";
+    if (!job.phases.empty() && !job.commonExtent())
+      return "rows of different extents cannot be spread";
+    if (how.layouts.front().registers() != how.layouts.front().vector() ||
+        how.layouts.front().threads() != 1 || how.layouts.front().hasLoop())
+      return "a spread job has a vector and nothing else";
+    if (aliasReads(job) == AliasReads::Elsewhere)
+      return "an input that may be overwritten is read elsewhere in the row: it has to be held";
+    break;
+  case JobSchedule::Kind::Hold:
+    if (!job.commonExtent())
+      return "a held job has one extent in all its phases";
+    if (how.layouts.front().hasLoop())
+      return "a held row has no loop";
+    break;
+  case JobSchedule::Kind::Loop:
+    if (aliasReads(job) == AliasReads::Elsewhere)
+      return "an input that may be overwritten is read elsewhere in the row: it has to be held";
+    break;
+  }
+  for (auto [index, phase] : llvm::enumerate(job.phases))
+    if (std::string wrong = phaseRefusal(phase, how.layout(index)); !wrong.empty())
+      return wrong;
+  return {};
+}
+
+std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule) {
+  if (jobs.size() != schedule.jobs.size())
+    return "the operator has " + std::to_string(jobs.size()) + " jobs, the schedule " +
+           std::to_string(schedule.jobs.size());
+  for (auto [job, how] : llvm::zip(jobs, schedule.jobs)) {
+    if (how.threads() > schedule.blockThreads)
+      return "a team of " + std::to_string(how.threads()) + " threads does not fit in a block of " +
+             std::to_string(schedule.blockThreads);
+    if (std::string wrong = jobRefusal(job, how); !wrong.empty())
+      return wrong;
+  }
   return {};
 }
 

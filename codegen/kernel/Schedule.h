@@ -4,9 +4,20 @@
 //===----------------------------------------------------------------------===//
 //
 // A schedule says where the elements of a row live and how memory is accessed. It cannot change a
-// bit: the order of a reduction is a tree over element indices, and a layout only decides which of
-// the index' binary digits are registers and which are lanes. An order that a layout cannot keep is
-// refused.
+// bit: the order of a reduction is a tree over element indices, and a layout (Layout.h) only
+// decides where the digits of the index live. An order that a layout cannot keep is refused.
+//
+// Each job of an operator has a schedule of its own, in one of three kinds:
+//
+//   hold(LAYOUT)             a team of threads has the whole row in registers, in one layout; every
+//                            input is read once
+//   loop(LAYOUT; LAYOUT...)  a layout for each phase of the job in text order; each phase reads its
+//                            inputs again, rows have any length
+//   spread(v:V)              no reduction: every vector of every row is a thread's
+//
+// and a kernel `access=BYTES index=BITS block=THREADS | JOB | JOB...`; access=1 reads single
+// elements of any stride. `hold` may take several rows a team, one after another, so that what does
+// not depend on the row is read once: hold(LAYOUT) rows:4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,26 +25,25 @@
 #define H3_CODEGEN_KERNEL_SCHEDULE_H
 
 #include "codegen/kernel/Job.h"
+#include "codegen/kernel/Layout.h"
 
 #include <string>
 #include <vector>
 
 namespace h3 {
 
-/// Element e of a row is element v of chunk c of a lane: e = (c * lanes + lane) * vector + v.
-/// `vector` and `lanes` are powers of two, `lanes` at most 32.
-struct Layout {
-  unsigned vector = 1; ///< consecutive elements that a thread holds
-  unsigned lanes = 1;  ///< threads that hold one row
-  unsigned chunks = 1; ///< vectors that a thread holds
-};
-
-/// How one job runs. A *team* of lanes holds a whole row in registers, which a reduction needs. A
-/// *spread* job has no reduction: every vector of every row is its own team of one lane.
+/// How one job runs.
 struct JobSchedule {
-  enum class Kind { Team, Spread };
+  enum class Kind { Hold, Loop, Spread };
   Kind kind = Kind::Spread;
-  Layout layout;
+  /// Hold: one. Loop: one a phase. Spread: one, a vector (or nothing for single elements).
+  std::vector<Layout> layouts;
+  unsigned rows = 1; ///< Hold: rows that a team takes, one after another
+
+  const Layout &layout(size_t phase) const { return layouts[kind == Kind::Loop ? phase : 0]; }
+  /// Threads of one team.
+  unsigned threads() const;
+  std::string text() const;
 };
 
 /// One kernel variant.
@@ -42,18 +52,25 @@ struct KernelSchedule {
   unsigned indexBits = 32;
   unsigned blockThreads = 256;
   std::vector<JobSchedule> jobs;
+  /// The most elements of rows whose length is known at run time and that are held; 0: any.
+  int64_t longestRow = 0;
 
-  /// `v16_i32`, `v8_i32`, `s_i64`.
+  /// What the variant's name says of it: `v16_i32`, `v8_i32_n2048`, `s_i64`.
   std::string name() const;
+  std::string text() const;
+  /// The inverse of `text`; empty with \p error set.
+  static std::optional<KernelSchedule> parse(std::string_view text, std::string &error);
 };
 
-/// Why \p order over \p extent elements cannot be kept by \p layout; empty if it can.
-std::string refusal(ir::OrderAttr order, int64_t extent, const Layout &layout);
+/// How a job reads an input that one of its outputs may overwrite: not at all, or only what the
+/// same thread then writes; in phases before the one that writes; or elsewhere in the row in that
+/// phase or after it, so that the row has to be held.
+enum class AliasReads { None, Before, Elsewhere };
+AliasReads aliasReads(const Job &job);
 
-/// A legal schedule for these access and index widths; empty with \p error set if no layout keeps
-/// an order of the operator, or the job has a form that is not handled yet.
-std::optional<KernelSchedule> chooseSchedule(const std::vector<Job> &jobs, unsigned accessBytes,
-                                             unsigned indexBits, std::string &error);
+/// Why \p schedule cannot run \p jobs; empty if it can. What depends on sizes that are known at run
+/// time alone becomes a guard of the variant.
+std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule);
 
 } // namespace h3
 

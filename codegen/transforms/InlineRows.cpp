@@ -57,6 +57,9 @@ std::unique_ptr<Pass> createInlineRowsPass() { return std::make_unique<InlineRow
 
 void registerTransforms() {
   registerPass(createFlattenBranchesPass);
+  registerPass(createFlattenDigitsPass);
+  registerPass(createFuseLoopsPass);
+  registerPass(createHoistInvariantsPass);
   registerPass(createHoistLoadsPass);
   registerPass(createInlineRowsPass);
   registerPass(createLowerScalarsPass);

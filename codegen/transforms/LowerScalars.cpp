@@ -173,24 +173,29 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
     RewritePatternSet patterns(&getContext());
     patterns.add<Rounded<ir::AddOp, arith::AddFOp>, Rounded<ir::SubOp, arith::SubFOp>,
                  Rounded<ir::MulOp, arith::MulFOp>, Rounded<ir::DivOp, arith::DivFOp>,
-                 Rounded<ir::FmaOp, LLVM::FMAOp>, Rounded<ir::SqrtOp, LLVM::SqrtOp>,
-                 Plain<ir::NegOp, arith::NegFOp>, Plain<ir::AbsOp, LLVM::FAbsOp>,
-                 Plain<ir::CopysignOp, LLVM::CopySignOp>, Plain<ir::MaxOp, arith::MaximumFOp>,
-                 Plain<ir::MinOp, arith::MinimumFOp>, Shift<ir::ShlOp>, Shift<ir::ShrOp>, Convert,
-                 FromBits, ToBits>(&getContext());
-    patterns.add<NumberExtremum<ir::MaxNumOp>, NumberExtremum<ir::MinNumOp>>(&getContext());
+                 Rounded<ir::FmaOp, LLVM::FMAOp>, Plain<ir::NegOp, arith::NegFOp>,
+                 Plain<ir::MaxOp, arith::MaximumFOp>, Plain<ir::MinOp, arith::MinimumFOp>,
+                 Shift<ir::ShlOp>, Shift<ir::ShrOp>, Convert, FromBits, ToBits>(&getContext());
+    // No operation in the llvm dialect, or one that a GPU lowering would send to a math library.
+    patterns.add<Intrinsic<ir::MaxNumOp>>(&getContext(), "llvm.maximumnum");
+    patterns.add<Intrinsic<ir::MinNumOp>>(&getContext(), "llvm.minimumnum");
+    patterns.add<Intrinsic<ir::AbsOp>>(&getContext(), "llvm.fabs");
+    patterns.add<Intrinsic<ir::CopysignOp>>(&getContext(), "llvm.copysign");
+    patterns.add<Intrinsic<ir::SqrtOp>>(&getContext(), "llvm.sqrt");
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 
-  /// llvm.maximumnum and llvm.minimumnum, which have no operation of their own in the llvm dialect.
-  template <typename Op> struct NumberExtremum : OpRewritePattern<Op> {
-    using OpRewritePattern<Op>::OpRewritePattern;
+  template <typename Op> struct Intrinsic : OpRewritePattern<Op> {
+    Intrinsic(MLIRContext *context, StringRef name) : OpRewritePattern<Op>(context), name(name) {}
     LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-      StringRef name = std::is_same_v<Op, ir::MaxNumOp> ? "llvm.maximumnum" : "llvm.minimumnum";
+      if constexpr (std::is_same_v<Op, ir::SqrtOp>)
+        if (op.getRounding() != ir::Rounding::NearestEven)
+          return failure();
       rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
           op, op.getType(), rewriter.getStringAttr(name), op->getOperands());
       return success();
     }
+    StringRef name;
   };
 };
 

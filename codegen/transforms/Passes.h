@@ -15,6 +15,17 @@ namespace h3 {
 /// `h3-flatten-branches`: an `scf.if` whose branches hold arithmetic alone becomes selects.
 std::unique_ptr<mlir::Pass> createFlattenBranchesPass();
 
+/// `h3-flatten-digits`: loops and reductions over several digits or axes get one index each, from
+/// which the digits are taken.
+std::unique_ptr<mlir::Pass> createFlattenDigitsPass();
+
+/// `h3-fuse-loops`: the loops of a row over the same extent become one, which computes everything
+/// and then stores everything.
+std::unique_ptr<mlir::Pass> createFuseLoopsPass();
+
+/// `h3-hoist-invariants`: what does not depend on the element leaves loops and reductions.
+std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
+
 /// `h3-hoist-loads`: the loads inside an `scf.if` move into an `scf.if` of their own in front of
 /// it, so that a schedule can issue them early.
 std::unique_ptr<mlir::Pass> createHoistLoadsPass();

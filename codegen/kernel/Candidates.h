@@ -1,0 +1,40 @@
+//===-- codegen/kernel/Candidates.h - Which schedules to use -- -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_CODEGEN_KERNEL_CANDIDATES_H
+#define H3_CODEGEN_KERNEL_CANDIDATES_H
+
+#include "codegen/kernel/Schedule.h"
+
+namespace h3 {
+
+/// A legal schedule of one job, with what it is expected to cost.
+struct Candidate {
+  JobSchedule schedule;
+  /// Instructions of all threads for one row, roughly: elements, accesses, exchanges and what a
+  /// thread costs by itself; more where a thread holds so much that few threads fit.
+  double instructions = 0;
+  /// Accesses of one thread along the row, and bytes of each.
+  unsigned accesses = 0, accessBytes = 0;
+};
+
+/// Which rows a schedule is for.
+struct RowClass {
+  std::optional<int64_t> capacity; ///< at most so many elements; empty: any number
+};
+
+/// All candidates for \p job, best first. \p accessBytes as in KernelSchedule. A row whose extent
+/// the spec fixes ignores \p rows. Empty with \p error set if there is none.
+std::vector<Candidate> candidates(const Job &job, unsigned accessBytes, const RowClass &rows,
+                                  std::string &error);
+
+/// The variants of an operator, best first: for wide and narrow accesses and for strides, for sizes
+/// under 2^31 and others, and, where the length of a row is known at run time, for several lengths.
+/// Empty with \p error set if a job has no legal schedule.
+std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error);
+
+} // namespace h3
+
+#endif // H3_CODEGEN_KERNEL_CANDIDATES_H
