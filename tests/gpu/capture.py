@@ -127,8 +127,10 @@ for name, t in TYPES.items():
         tanh_gated=b(x) + gate.tanh() * rms(b(branch)), rms_scale=rms(b(x)) * (1 + scale),
         geglu_erf=left * F.gelu(right), geglu_tanh=left * F.gelu(right, approximate=tanh),
         silu_and_mul=F.silu(left) * right, bias_relu=F.relu(x + w), bias_silu=F.silu(x + w),
-        bias_gelu_erf=F.gelu(x + w), bias_gelu_tanh=F.gelu(x + w, approximate=tanh), half=x.half(),
-        peak=peak, e4m3=(x.float() / peak).to(torch.float8_e4m3fn))
+        bias_gelu_erf=F.gelu(x + w), bias_gelu_tanh=F.gelu(x + w, approximate=tanh), peak=peak,
+        e4m3=(x.float() / peak).to(torch.float8_e4m3fn))
+    if t == f32:
+        put("operators", name, half=x.half())
     q, kk = draw(5, 3, 128, t=t), draw(5, 2, 128, t=t)
     wq, wk, bq, bk = draw(4, 128, t=t)
     angle = draw(9, 1, 64).double()
