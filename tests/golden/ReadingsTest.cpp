@@ -136,9 +136,9 @@ Edits walked(const std::string &binder, const std::string &digits, const std::st
   std::string moments = "from s: Moments = Moments(mean = 0.0, m2 = 0.0, n = 0.0)";
   std::string sum = "from s: f32 = 0.0";
   std::string head = "reduce i: n by row_vec4\n    ";
-  return {{"order row_vec4  =", "order row_walked = (" + digits +
-                                    ", warp: 4, lane: 32) then halving lane then halving "
-                                    "warp\norder row_vec4  ="},
+  return {{"order row_vec4 =", "order row_walked = (" + digits +
+                                   ", warp: 4, lane: 32) then halving lane then halving "
+                                   "warp\norder row_vec4 ="},
           {head + moments + "\n    step s = push(s, f32(x[i]))",
            reduction(moments, "push(s, " + at + ")")},
           {head + sum + "\n    step s = fma(f32(x[i]), f32(x[i]), s)",
@@ -165,7 +165,7 @@ TEST_P(WrongOrders, AreNoticedAtTheseSizes) {
   EXPECT_EQ(f16.layer, wrong.f16.layer);
 }
 
-const std::string Joined = "_: 4)  then halving lane then halving warp";
+const std::string Joined = "_: 4) then halving lane then halving warp";
 
 INSTANTIATE_TEST_SUITE_P(
     Eager, WrongOrders,
@@ -180,11 +180,11 @@ INSTANTIATE_TEST_SUITE_P(
                                {9, 13},
                                {0, 6}},
                     WrongOrder{"WarpsBeforeLanes",
-                               {{Joined, "_: 4)  then halving warp then halving lane"}},
+                               {{Joined, "_: 4) then halving warp then halving lane"}},
                                {8, 10},
                                {1, 9}},
                     WrongOrder{"AdjacentForHalving",
-                               {{Joined, "_: 4)  then adjacent lane then adjacent warp"}},
+                               {{Joined, "_: 4) then adjacent lane then adjacent warp"}},
                                {11, 13},
                                {1, 7}},
                     WrongOrder{"OperandsOfTheJoinSwapped",
