@@ -135,6 +135,57 @@ TEST(PickedRows, PositionsAre64Bits) {
   EXPECT_EQ(call.get("y"), (std::vector<Bits>{f16("2.0"), f16("2.0"), NaN16, NaN16}));
 }
 
+// What is quantised is rounded to T first: the two operators one after the other.
+TEST(SwigluQuantE4M3, IsSwigluThenQuantisation) {
+  constexpr int64_t Rows = 3, D = 50;
+  TypeArguments types = {{"T", ScalarType::F16}};
+  std::vector<Bits> x = randomFloats(ScalarType::F16, Rows * 2 * D, 7);
+  auto call = [&](const char *file, const char *op, const char *dim, const std::vector<Bits> &in,
+                  const std::vector<std::string> &outputs) {
+    Spec spec = Spec::file(file, types, op);
+    SpecCall made(spec, {{"rows", Rows}, {dim, D}});
+    made.fill("x", in);
+    made.run();
+    std::vector<std::vector<Bits>> results;
+    for (const std::string &output : outputs)
+      results.push_back(made.get(output));
+    return results;
+  };
+  std::vector<Bits> product = call("swiglu.spec", "swiglu", "d", x, {"y"})[0];
+  EXPECT_EQ(call("swiglu_quant_e4m3.spec", "swiglu_quant_e4m3", "d", x, {"q", "scale"}),
+            call("quant_e4m3.spec", "quant_e4m3_eager", "n", product, {"q", "scale"}));
+}
+
+// The same for a norm over the full width and a rotation of each head.
+TEST(LtxNormRope, IsNormThenRotation) {
+  constexpr int64_t Tokens = 2, Heads = 3, Pairs = 10, Row = Heads * 2 * Pairs;
+  TypeArguments types = {{"T", ScalarType::F16}};
+  std::vector<Bits> x = randomFloats(ScalarType::F16, Tokens * Row, 8);
+  std::vector<Bits> w = randomFloats(ScalarType::F16, Row, 9);
+  std::vector<Bits> cos = randomFloats(ScalarType::F32, Tokens * Heads * Pairs, 10);
+  std::vector<Bits> sin = randomFloats(ScalarType::F32, Tokens * Heads * Pairs, 11);
+  Spec norm = Spec::file("rms_norm.spec", types, "rms_norm_w");
+  SpecCall normed(norm, {{"rows", Tokens}, {"n", Row}});
+  normed.set("eps", f32("1e-6"));
+  normed.fill("x", x);
+  normed.fill("w", w);
+  normed.run();
+  // A head of a token as a token of one head, so that each has its own angles.
+  Spec rotation = Spec::file("rope.spec", types, "rope_split_f32");
+  SpecCall rotated(rotation, {{"tokens", Tokens * Heads}, {"heads", 1}, {"pairs", Pairs}});
+  rotated.fill("x", normed.get("y"));
+  Spec whole = Spec::file("ltx_norm_rope.spec", types);
+  SpecCall fused(whole, {{"tokens", Tokens}, {"heads", Heads}, {"pairs", Pairs}});
+  fused.fill("x", x);
+  fused.fill("w", w);
+  for (SpecCall *call : {&rotated, &fused}) {
+    call->fill("cos", cos);
+    call->fill("sin", sin);
+    call->run();
+  }
+  EXPECT_EQ(fused.get("y"), rotated.get("y"));
+}
+
 // The two directions in which versions join lanes give different bits.
 TEST(RmsNormMixed, DirectionsDiffer) {
   std::vector<std::vector<Bits>> results;
