@@ -30,9 +30,9 @@ Spec::Spec(const std::string &text, const std::string &op, TypeArguments types) 
   std::remove(path.c_str());
 }
 
-Spec Spec::file(const std::string &name, TypeArguments types) {
+Spec Spec::file(const std::string &name, TypeArguments types, const std::string &op) {
   Spec spec;
-  spec.load(std::string(H3_SPECS_DIR) + "/" + name, "", types);
+  spec.load(std::string(H3_SPECS_DIR) + "/" + name, op, types);
   return spec;
 }
 

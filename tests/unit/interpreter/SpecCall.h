@@ -25,8 +25,8 @@ namespace h3::test {
 class Spec {
 public:
   explicit Spec(const std::string &text, const std::string &op = "", TypeArguments types = {});
-  /// The spec in this file of the project's specs folder.
-  static Spec file(const std::string &name, TypeArguments types = {});
+  /// An operator, the first unless named, of this file of the project's specs folder.
+  static Spec file(const std::string &name, TypeArguments types = {}, const std::string &op = "");
 
   std::unique_ptr<Program> program;
 
