@@ -198,7 +198,8 @@ bool Compilation::addCase(const SpecialCase &special, const std::string &prefix,
 bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
   bool lowered = runPasses(kernels, [&](PassManager &passes) {
     passes.addPass(createCanonicalNaNPass(target));
-    passes.addPass(createLowerScalarsPass());
+    passes.addPass(createLowerScalarsPass(target));
+    passes.addPass(createLowerNarrowFloatsPass());
     passes.addPass(h3::createLowerScalarsPass());
     passes.addPass(createCSEPass());
     passes.addPass(createVerifyNoFastMathPass());

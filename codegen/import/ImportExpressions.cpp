@@ -185,9 +185,28 @@ Value Importer::integerBuiltin(const h3::Expr &expr, ArrayRef<Value> v, Location
   return {};
 }
 
+/// A directed rounding of a 16-bit type goes by way of f32: rounding in one direction twice is
+/// rounding once.
+Value Importer::directedHalf(const h3::Expr &expr, ArrayRef<Value> operands, Location loc) {
+  auto rounding = static_cast<ir::Rounding>(expr.rounding);
+  SmallVector<Value> wide;
+  for (Value operand : operands)
+    wide.push_back(ir::ConvertOp::create(builder, loc, builder.getF32Type(), operand,
+                                         ir::Rounding::NearestEven, false));
+  h3::Expr single = expr;
+  single.type.scalar = ScalarType::F32;
+  Value result = floatBuiltin(single, wide, loc);
+  if (!result)
+    return {};
+  return ir::ConvertOp::create(builder, loc, typeOf(expr.type.scalar), result, rounding, false);
+}
+
 Value Importer::floatBuiltin(const h3::Expr &expr, ArrayRef<Value> v, Location loc) {
   auto rounding = static_cast<ir::Rounding>(expr.rounding);
   mlir::Type type = typeOf(expr.type.scalar);
+  bool isDirected = rounding != ir::Rounding::NearestEven;
+  if (isDirected && (type.isF16() || type.isBF16()))
+    return directedHalf(expr, v, loc);
   auto approx = [&](ir::Approximation function) -> Value {
     return ir::ApproxOp::create(builder, loc, type, function, v[0]);
   };
@@ -195,6 +214,9 @@ Value Importer::floatBuiltin(const h3::Expr &expr, ArrayRef<Value> v, Location l
   case Builtin::Add:
     return ir::AddOp::create(builder, loc, type, v[0], v[1], rounding);
   case Builtin::Sub:
+    if (isDirected) // as the instructions have it
+      return ir::AddOp::create(builder, loc, type, v[0], ir::NegOp::create(builder, loc, v[1]),
+                               rounding);
     return ir::SubOp::create(builder, loc, type, v[0], v[1], rounding);
   case Builtin::Mul:
     return ir::MulOp::create(builder, loc, type, v[0], v[1], rounding);

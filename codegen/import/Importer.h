@@ -65,6 +65,8 @@ private:
                              mlir::Location loc);
   mlir::Value floatBuiltin(const h3::Expr &expr, llvm::ArrayRef<mlir::Value> operands,
                            mlir::Location loc);
+  mlir::Value directedHalf(const h3::Expr &expr, llvm::ArrayRef<mlir::Value> operands,
+                           mlir::Location loc);
   mlir::Value comparison(const h3::Expr &expr, mlir::Value lhs, mlir::Value rhs,
                          mlir::Location loc);
   Imported importConvert(const h3::Expr &expr);

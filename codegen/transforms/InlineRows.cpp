@@ -62,6 +62,7 @@ void registerTransforms() {
   registerPass(createHoistInvariantsPass);
   registerPass(createHoistLoadsPass);
   registerPass(createInlineRowsPass);
+  registerPass(createLowerNarrowFloatsPass);
   registerPass(createLowerScalarsPass);
   registerPass(createVerifyNoFastMathPass);
 }

@@ -34,6 +34,10 @@ std::unique_ptr<mlir::Pass> createHoistLoadsPass();
 /// an element is computed where it is used.
 std::unique_ptr<mlir::Pass> createInlineRowsPass();
 
+/// `h3-lower-narrow-floats`: conversions from and to 8-bit floats, and those with a directed
+/// rounding, become integer arithmetic.
+std::unique_ptr<mlir::Pass> createLowerNarrowFloatsPass();
+
 /// `h3-lower-scalars`: scalar operations of the dialect become `arith` and `llvm` operations
 /// without fast-math flags. Directed roundings and named approximations stay: they are the
 /// backend's.
