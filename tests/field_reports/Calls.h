@@ -77,6 +77,9 @@ using Outputs = std::map<std::string, std::vector<Bits>>;
 /// Every output of the call by the reference interpreter; a failure of it is a test failure.
 Outputs referenceOf(Call &call);
 
+/// Whether a compiler's message says that it cannot do this yet, and not that something is wrong.
+bool isLacking(const std::string &message);
+
 /// Runs the call on \p backend, with its variants as `everyVariant` says, and expects every
 /// output to be \p expected. Returns why the backend cannot run it yet, or an empty string.
 std::string expectOutputs(Call &call, const Backend &backend, const Outputs &expected);
