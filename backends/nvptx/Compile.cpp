@@ -8,11 +8,10 @@
 #include "backends/nvptx/EmitPtx.h"
 #include "backends/nvptx/Passes.h"
 #include "backends/nvptx/PtxCheck.h"
-#include "codegen/contract/Contract.h"
 #include "codegen/import/Import.h"
 #include "codegen/kernel/Candidates.h"
 #include "codegen/kernel/Kernel.h"
-#include "codegen/kernel/Specialise.h"
+#include "codegen/kernel/Prepare.h"
 #include "codegen/transforms/Passes.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -68,9 +67,9 @@ public:
 
 private:
   bool addKernels(const Program &program, gpu::GPUModuleOp kernels);
-  bool addCase(const SpecialCase &special, const std::string &prefix, const std::string &types,
-               const std::string &suffix, plan::OperatorPlan &contract, gpu::GPUModuleOp kernels);
-  bool runPasses(Operation *op, llvm::function_ref<void(PassManager &)> add);
+  std::vector<KernelSchedule> schedulesOf(const std::vector<Job> &jobs);
+  bool addCase(PreparedOperator &prepared, size_t number, const std::string &prefix,
+               const std::string &types, const std::string &suffix, gpu::GPUModuleOp kernels);
   void noteApproximations(ModuleOp module);
   bool toPtx(gpu::GPUModuleOp kernels);
 
@@ -89,26 +88,6 @@ std::string print(Operation *op) {
   return text;
 }
 
-bool Compilation::runPasses(Operation *op, llvm::function_ref<void(PassManager &)> add) {
-  std::string messages;
-  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (messages.empty())
-      messages = diagnostic.str();
-    return success();
-  });
-  PassManager passes(&context, op->getName().getStringRef());
-  passes.enableVerifier(false); // once, behind the last pass: between passes it costs a third
-  add(passes);
-  if (options.printAfterPasses)
-    passes.enableIRPrinting([](Pass *, Operation *) { return false; },
-                            [](Pass *, Operation *) { return true; }, true, true, false,
-                            llvm::errs());
-  if (succeeded(passes.run(op)) && succeeded(verify(op)))
-    return true;
-  error = "internal error in code generation: " + messages;
-  return false;
-}
-
 void Compilation::noteApproximations(ModuleOp module) {
   module.walk([&](ir::ApproxOp op) {
     rules.approximations.insert(ir::stringifyApproximation(op.getFunction()).str() + ".f32");
@@ -117,86 +96,75 @@ void Compilation::noteApproximations(ModuleOp module) {
 
 /// Adds all variants of one type instance.
 bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
-  std::optional<plan::OperatorPlan> contract = contractOf(program, error);
-  if (!contract)
-    return false;
-  OwningOpRef<ModuleOp> module = importProgram(context, program, error);
-  if (!module)
-    return false;
   if (options.stage == Stage::H3) {
-    image.text += print(*module);
-    return true;
+    OwningOpRef<ModuleOp> module = importProgram(context, program, error);
+    if (module)
+      image.text += print(*module);
+    return static_cast<bool>(module);
   }
-  bool inlined = runPasses(*module, [](PassManager &passes) {
-    passes.addPass(createInlineRowsPass());
-    passes.addPass(createFlattenDigitsPass());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
-  });
-  if (!inlined)
-    return false;
-  std::vector<SpecialCase> cases = specialCases(std::move(module), *contract, error);
-  if (cases.empty())
+  std::optional<PreparedOperator> prepared =
+      prepareOperator(context, program, options.printAfterPasses, error);
+  if (!prepared)
     return false;
   std::string types;
   for (const auto &[name, type] : program.typeArguments)
     types += std::string(h3::name(type)) + "_";
-  for (auto [number, special] : llvm::enumerate(cases)) {
-    std::string suffix = cases.size() > 1 ? "_c" + std::to_string(number) : "";
-    std::string prefix = "h3_" + program.name + "__" + std::string(target.name) + "__";
-    if (!addCase(special, prefix, types, suffix, *contract, kernels))
+  std::string prefix = "h3_" + program.name + "__" + std::string(target.name) + "__";
+  for (size_t number = 0; number < prepared->cases.size(); ++number) {
+    noteApproximations(prepared->cases[number].module.get());
+    std::string suffix = prepared->cases.size() > 1 ? "_c" + std::to_string(number) : "";
+    if (!addCase(*prepared, number, prefix, types, suffix, kernels))
       return false;
   }
-  if (std::string wrong = plan::verify(*contract); !wrong.empty()) {
+  if (std::string wrong = plan::verify(prepared->contract); !wrong.empty()) {
     error = "internal error: launch plan: " + wrong;
     return false;
   }
-  image.plans.push_back(std::move(*contract));
+  image.plans.push_back(std::move(prepared->contract));
   return true;
 }
 
+/// The schedules of one case: the one that was asked for, or those that are chosen.
+std::vector<KernelSchedule> Compilation::schedulesOf(const std::vector<Job> &jobs) {
+  if (options.schedule.empty())
+    return chooseSchedules(jobs, error);
+  std::optional<KernelSchedule> schedule = KernelSchedule::parse(options.schedule, error);
+  if (!schedule)
+    return {};
+  error = refusal(jobs, *schedule);
+  if (!error.empty()) {
+    error = "the schedule is not legal: " + error;
+    return {};
+  }
+  return {*schedule};
+}
+
 /// The variants of one case of the sizes.
-bool Compilation::addCase(const SpecialCase &special, const std::string &prefix,
+bool Compilation::addCase(PreparedOperator &prepared, size_t number, const std::string &prefix,
                           const std::string &types, const std::string &suffix,
-                          plan::OperatorPlan &contract, gpu::GPUModuleOp kernels) {
-  bool prepared = runPasses(special.module.get(), [](PassManager &passes) {
-    passes.addPass(createHoistInvariantsPass());
-    passes.addPass(createFuseLoopsPass());
-    passes.addPass(createCSEPass());
-    passes.addPass(createHoistLoadsPass());
-    passes.addPass(createFlattenBranchesPass());
-    passes.addPass(createCSEPass());
-  });
-  if (!prepared)
-    return false;
-  noteApproximations(special.module.get());
-  std::vector<Job> jobs = jobsOf(special.op(), error);
-  if (!error.empty())
-    return false;
-  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error);
+                          gpu::GPUModuleOp kernels) {
+  const SpecialCase &special = prepared.cases[number];
+  const std::vector<Job> &jobs = prepared.jobs[number];
+  std::vector<KernelSchedule> schedules = schedulesOf(jobs);
   if (schedules.empty())
     return false;
-  bool any = false;
   for (const KernelSchedule &schedule : schedules) {
-    if (contradicts(special, jobs, schedule, contract))
+    if (contradicts(special, jobs, schedule, prepared.contract))
       continue;
     std::string name = types + schedule.name() + suffix;
     std::optional<plan::Variant> variant =
-        emitKernel(special.op(), jobs, schedule, prefix + name, kernels, contract, error);
+        emitKernel(special.op(), jobs, schedule, prefix + name, kernels, prepared.contract, error);
     if (!variant)
       return false;
     variant->name = name;
     variant->guards.insert(variant->guards.begin(), special.guards.begin(), special.guards.end());
-    contract.variants.push_back(std::move(*variant));
-    any = true;
+    prepared.contract.variants.push_back(std::move(*variant));
   }
-  if (!any)
-    error = "no schedule fits the sizes of a case";
-  return any;
+  return true;
 }
 
 bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
-  bool lowered = runPasses(kernels, [&](PassManager &passes) {
+  auto lower = [&](PassManager &passes) {
     passes.addPass(createCanonicalNaNPass(target));
     passes.addPass(createLowerScalarsPass(target));
     passes.addPass(createLowerNarrowFloatsPass());
@@ -207,8 +175,8 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
     passes.addPass(createConvertGpuOpsToNVVMOps());
     passes.addPass(createReconcileUnrealizedCastsPass());
     passes.addPass(createVerifyNoFastMathPass());
-  });
-  if (!lowered)
+  };
+  if (!runPasses(kernels, lower, options.printAfterPasses, error))
     return false;
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(kernels, llvmContext, "h3gen");

@@ -30,6 +30,8 @@ enum class Stage {
 struct Options {
   Stage stage = Stage::Ptx;
   bool printAfterPasses = false; ///< to standard error
+  /// As codegen/kernel/Schedule.h writes it: the only variant. Empty: variants are chosen.
+  std::string schedule;
 };
 
 /// One operator on one target: all its type instances and variants.

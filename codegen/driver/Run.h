@@ -37,7 +37,8 @@ struct RunRequest {
   std::string backend = "reference";
   std::string ptxas;            ///< cuda: the ptxas to use
   std::string target = "sm_90"; ///< ptx: whose PTX is run
-  std::string variant; ///< ptx, cuda: the only variant that may serve; empty: the first that can
+  std::string variant;  ///< ptx, cuda: the only variant that may serve; empty: the first that can
+  std::string schedule; ///< ptx, cuda: the only schedule, as KernelSchedule has it; empty: chosen
   unsigned repetitions = 0; ///< cuda: time this many launches more
 };
 

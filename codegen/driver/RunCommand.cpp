@@ -14,7 +14,7 @@ namespace {
 
 struct RunOptions {
   SpecOptions specs;
-  std::string path, op, backend = "reference", output, ptxas, variant, target = "sm_90";
+  std::string path, op, backend = "reference", output, ptxas, variant, schedule, target = "sm_90";
   unsigned repetitions = 0;
   std::vector<std::string> inputs, bindings, expectations, settings;
 };
@@ -128,6 +128,7 @@ ExitCode RunCommand::run() {
   request.backend = options.backend;
   request.ptxas = options.ptxas;
   request.variant = options.variant;
+  request.schedule = options.schedule;
   request.target = options.target.starts_with("sm_") ? options.target : "sm_" + options.target;
   request.repetitions = options.repetitions;
   if (!readFiles())
@@ -179,6 +180,8 @@ void registerRun(CLI::App &app, Outcome outcome) {
       ->check(CLI::IsMember({"reference", "ptx", "cuda"}));
   command->add_option("--sm", options->target, "Backend ptx: whose PTX is run")->type_name("SM");
   command->add_option("--ptxas", options->ptxas, "The ptxas to use");
+  command->add_option("--schedule", options->schedule,
+                      "Backends ptx, cuda: compile this schedule alone");
   command->add_option("--variant", options->variant,
                       "Backends ptx, cuda: the only variant that may serve");
   command->add_option("--time", options->repetitions, "Backend cuda: time this many launches more");

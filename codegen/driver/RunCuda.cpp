@@ -35,7 +35,7 @@ private:
   const BoundCall &call;
   RunResult &result;
   plan::OperatorPlan plan;
-  std::vector<char> cubin;
+  std::shared_ptr<RunnableImage> image;
   std::map<tensor::TensorData *, uint64_t> addresses; ///< on the device, by buffer
 };
 
@@ -55,16 +55,19 @@ bool CudaRun::makeImage(const cuda::Session &session) {
     fail(ExitCode::Lacking, error);
     return false;
   }
-  std::optional<nvptx::Image> image = compileForRun(call, *target, result);
+  image = compileForRun(call, *target, result);
   if (!image)
     return false;
-  std::optional<nvptx::Assembly> assembly = nvptx::assemble(*ptxas, image->text, *target, error);
-  if (!assembly) {
+  if (!image->assembly)
+    image->assembly = nvptx::assemble(*ptxas, image->image.text, *target, error);
+  if (!image->assembly) {
     fail(ExitCode::Lacking, error);
     return false;
   }
-  plan = image->plans.front();
-  cubin = std::move(assembly->cubin);
+  std::optional<plan::OperatorPlan> chosen = planForRun(call, image->image, result);
+  if (!chosen)
+    return false;
+  plan = std::move(*chosen);
   result.report = fmt::format("{} ({}), ptxas {}", session.deviceName(), name, ptxas->version);
   return true;
 }
@@ -90,7 +93,7 @@ bool CudaRun::launch(cuda::Session &session) {
     return false;
   const plan::Launch &launch = *chosen;
   const plan::Variant &variant = plan.variants[launch.variant];
-  auto bytes = std::as_bytes(std::span(cubin));
+  auto bytes = std::as_bytes(std::span(image->assembly->cubin));
   if (std::optional<cuda::Failure> failure = session.run(bytes, variant.entry, launch)) {
     fail(*failure);
     return false;

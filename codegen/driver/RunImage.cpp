@@ -5,32 +5,70 @@
 
 #include "codegen/driver/RunImage.h"
 
+#include "dsl/program/Dump.h"
+
+#include <deque>
+#include <mutex>
+
 namespace h3 {
 
-std::optional<nvptx::Image> compileForRun(const BoundCall &call, const Target &target,
-                                          RunResult &result) {
-  std::string error;
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
-  const Program *programs[] = {&call.program};
-  std::optional<nvptx::Image> image = nvptx::compile(*context, programs, target, {}, error);
-  if (!image) {
-    result.code = ExitCode::BadInput;
-    result.message = error;
-    return {};
+/// The last images that this process compiled, by what decides their bytes.
+static std::shared_ptr<RunnableImage> known(const std::string &key,
+                                            std::shared_ptr<RunnableImage> added = nullptr) {
+  constexpr size_t most = 8;
+  static std::mutex mutex;
+  static std::deque<std::pair<std::string, std::shared_ptr<RunnableImage>>> images;
+  std::scoped_lock lock(mutex);
+  if (added) {
+    images.emplace_front(key, added);
+    if (images.size() > most)
+      images.pop_back();
+    return added;
   }
-  std::vector<plan::Variant> &variants = image->plans.front().variants;
-  for (const plan::Variant &variant : variants)
+  for (const auto &[name, image] : images)
+    if (name == key)
+      return image;
+  return nullptr;
+}
+
+std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target &target,
+                                             RunResult &result) {
+  const std::string &schedule = call.request.schedule;
+  std::string key = std::string(target.name) + "\n" + schedule + "\n" + dump(call.program);
+  std::shared_ptr<RunnableImage> made = known(key);
+  if (!made) {
+    std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+    const Program *programs[] = {&call.program};
+    nvptx::Options options;
+    options.schedule = schedule;
+    std::string error;
+    std::optional<nvptx::Image> image = nvptx::compile(*context, programs, target, options, error);
+    if (!image) {
+      result.code = ExitCode::BadInput;
+      result.message = error;
+      return nullptr;
+    }
+    made = known(key, std::make_shared<RunnableImage>());
+    made->image = std::move(*image);
+  }
+  for (const plan::Variant &variant : made->image.plans.front().variants)
     result.variants.push_back(variant.name);
+  return made;
+}
+
+std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const nvptx::Image &image,
+                                             RunResult &result) {
+  plan::OperatorPlan plan = image.plans.front();
   if (call.request.variant.empty())
-    return image;
-  std::erase_if(variants,
+    return plan;
+  std::erase_if(plan.variants,
                 [&](const plan::Variant &variant) { return variant.name != call.request.variant; });
-  if (variants.empty()) {
+  if (plan.variants.empty()) {
     result.code = ExitCode::BadInput;
     result.message = "the operator has no variant '" + call.request.variant + "'";
     return {};
   }
-  return image;
+  return plan;
 }
 
 std::optional<plan::Launch>

@@ -7,15 +7,31 @@
 #define H3_CODEGEN_DRIVER_RUNIMAGE_H
 
 #include "backends/nvptx/Compile.h"
+#include "backends/nvptx/Tools.h"
+#include "backends/nvptx/ptx/Module.h"
 #include "codegen/driver/Backends.h"
+
+#include <memory>
 
 namespace h3 {
 
-/// Compiles the operator of \p call for \p target. The launch plan keeps only the variant that the
-/// request names, if it names one; the names of all are in \p result. Empty after an error, which
-/// is in \p result.
-std::optional<nvptx::Image> compileForRun(const BoundCall &call, const Target &target,
-                                          RunResult &result);
+/// An operator compiled for a target, with what was made of it so far. Calls of one process share
+/// it: compiling takes far longer than most calls.
+struct RunnableImage {
+  nvptx::Image image;
+  std::optional<ptx::Module> module;       ///< of the PTX interpreter
+  std::optional<nvptx::Assembly> assembly; ///< of the assembler
+};
+
+/// The operator of \p call, compiled for \p target. The names of all variants are in \p result.
+/// Null after an error, which is in \p result.
+std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target &target,
+                                             RunResult &result);
+
+/// The launch plan of \p image; only with the variant that the request of \p call names, if it
+/// names one. Empty if there is none of that name, which is in \p result.
+std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const nvptx::Image &image,
+                                             RunResult &result);
 
 /// The launch that \p plan chooses when the buffer of each bound tensor lies at
 /// `addressOf(storage)`. Adds the variant's name to the report. Empty after a decline, which is in

@@ -47,20 +47,25 @@ void runPtx(const BoundCall &call, RunResult &result) {
     result.message = "unknown target '" + call.request.target + "'; there are: " + targetNames();
     return;
   }
-  std::optional<nvptx::Image> image = compileForRun(call, *target, result);
+  std::shared_ptr<RunnableImage> image = compileForRun(call, *target, result);
   if (!image)
     return;
   auto fail = [&](std::string message) {
     result.code = ExitCode::BadInput;
     result.message = std::move(message);
   };
-  auto module = ptx::read(image->text);
-  if (!module)
-    return fail(module.error().message());
+  if (!image->module) {
+    auto module = ptx::read(image->image.text);
+    if (!module)
+      return fail(module.error().message());
+    image->module = std::move(*module);
+  }
   result.report = "PTX interpreter (" + std::string(target->name) + ")";
-  const plan::OperatorPlan &plan = image->plans.front();
+  std::optional<plan::OperatorPlan> plan = planForRun(call, image->image, result);
+  if (!plan)
+    return;
   std::optional<plan::Launch> launch = planLaunch(
-      call, plan,
+      call, *plan,
       [](const tensor::TensorData *storage) {
         return reinterpret_cast<uint64_t>(storage->data.data());
       },
@@ -69,7 +74,7 @@ void runPtx(const BoundCall &call, RunResult &result) {
     return;
   std::vector<ptx::Region> regions = regionsOf(call);
   ptx::RunStatistics statistics;
-  std::optional<ptx::Fault> fault = ptx::run(*module, plan.variants[launch->variant].entry,
+  std::optional<ptx::Fault> fault = ptx::run(*image->module, plan->variants[launch->variant].entry,
                                              ptx::LaunchConfig(*launch), regions, {}, &statistics);
   if (fault)
     return fail(fault->message());

@@ -17,9 +17,11 @@ void PrintTo(const GoldenCase &row, std::ostream *stream) { *stream << row.prefi
 
 namespace {
 
-class Golden : public testing::TestWithParam<GoldenCase> {
+/// All backends run the same rows: a test runs one case, or all cases of a suite, which share a
+/// compiled image.
+class GoldenCalls {
 protected:
-  std::string expand(const std::string &text) const { return GetParam().expand(text); }
+  std::string expand(const std::string &text) const { return current.expand(text); }
 
   BoundView select(tensor::TensorFile &file, const std::string &reference) {
     auto view = tensor::select(file, reference);
@@ -33,13 +35,14 @@ protected:
   /// What `{"parts": [...], "shape": [...]}` binds: parts laid end to end.
   BoundView assemble(tensor::TensorFile &file, const Json &binding);
 
-  void check(const std::string &backend);
+  void check(const GoldenCase &row, const std::string &backend);
   void compare(const Json &suite, tensor::TensorFile &file, RunResult &result);
 
+  GoldenCase current;
   std::vector<std::unique_ptr<tensor::TensorData>> assembled;
 };
 
-BoundView Golden::assemble(tensor::TensorFile &file, const Json &binding) {
+BoundView GoldenCalls::assemble(tensor::TensorFile &file, const Json &binding) {
   std::vector<std::byte> bytes;
   auto row = std::make_unique<tensor::TensorData>();
   auto append = [&](uint64_t bits) {
@@ -77,8 +80,10 @@ BoundView Golden::assemble(tensor::TensorFile &file, const Json &binding) {
 }
 
 /// Runs the case and compares every output.
-void Golden::check(const std::string &backend) {
-  const Json &suite = *GetParam().suite;
+void GoldenCalls::check(const GoldenCase &row, const std::string &backend) {
+  current = row;
+  assembled.clear();
+  const Json &suite = *row.suite;
   LoadedSpec spec;
   Diagnostics diagnostics;
   ASSERT_TRUE(loadSpec(std::string(H3GEN_SPECS) + "/" + suite["spec"].get<std::string>(), {}, spec,
@@ -104,11 +109,6 @@ void Golden::check(const std::string &backend) {
   RunResult result = runOperator(request);
   if (backend != "reference" && result.code == ExitCode::Lacking)
     GTEST_SKIP() << "skipped: " << result.message;
-  // An operator that code generation refuses still: nothing ran, so there is nothing to compare.
-  // The call is good, since the interpreter takes it. Where an image is made, this does not apply.
-  if (backend != "reference" && suite.value("codegen", "") == "pending" &&
-      result.code == ExitCode::BadInput && result.variants.empty())
-    GTEST_SKIP() << "skipped: " << result.message;
   compare(suite, *file, result);
 
   // The first variant that can serve did; the others have the same bits.
@@ -129,7 +129,7 @@ void Golden::check(const std::string &backend) {
               << " variants served\n";
 }
 
-void Golden::compare(const Json &suite, tensor::TensorFile &file, RunResult &result) {
+void GoldenCalls::compare(const Json &suite, tensor::TensorFile &file, RunResult &result) {
   ASSERT_EQ(result.code, ExitCode::Good) << result.message;
   int64_t compared = 0;
   for (const auto &[name, reference] : suite["expect"].items()) {
@@ -144,17 +144,48 @@ void Golden::compare(const Json &suite, tensor::TensorFile &file, RunResult &res
   EXPECT_GT(compared, 0) << "nothing was compared";
 }
 
-TEST_P(Golden, ReferenceInterpreterHasTheBits) { check("reference"); }
-TEST_P(Golden, PtxInterpreterHasTheBits) { check("ptx"); }
-TEST_P(Golden, CudaDeviceHasTheBits) { check("cuda"); }
+class Golden : public testing::TestWithParam<GoldenCase>, protected GoldenCalls {};
+class GoldenSuite : public testing::TestWithParam<std::vector<GoldenCase>>, protected GoldenCalls {
+protected:
+  void checkAll(const std::string &backend) {
+    for (const GoldenCase &row : GetParam()) {
+      SCOPED_TRACE(row.prefix);
+      check(row, backend);
+      if (IsSkipped())
+        return;
+    }
+  }
+};
+
+TEST_P(Golden, ReferenceInterpreterHasTheBits) { check(GetParam(), "reference"); }
+TEST_P(GoldenSuite, PtxInterpreterHasTheBits) { checkAll("ptx"); }
+TEST_P(GoldenSuite, CudaDeviceHasTheBits) { checkAll("cuda"); }
+
+std::string suiteName(const Json &suite) {
+  return suite.value("name", suite["operator"].get<std::string>());
+}
 
 std::string caseName(const testing::TestParamInfo<GoldenCase> &info) {
-  const Json &suite = *info.param.suite;
-  return suite.value("name", suite["operator"].get<std::string>()) + "_" + info.param.prefix;
+  return suiteName(*info.param.suite) + "_" + info.param.prefix;
+}
+
+std::vector<std::vector<GoldenCase>> allSuites() {
+  std::vector<std::vector<GoldenCase>> suites;
+  for (const GoldenCase &row : allCases()) {
+    if (suites.empty() || suites.back().front().suite != row.suite)
+      suites.emplace_back();
+    suites.back().push_back(row);
+  }
+  return suites;
 }
 
 // An empty table is a failure: googletest fails a suite that is instantiated with nothing.
 INSTANTIATE_TEST_SUITE_P(Eager, Golden, testing::ValuesIn(allCases()), caseName);
+INSTANTIATE_TEST_SUITE_P(
+    Eager, GoldenSuite, testing::ValuesIn(allSuites()),
+    [](const testing::TestParamInfo<std::vector<GoldenCase>> &info) {
+      return suiteName(*info.param.front().suite) + "_" + std::to_string(info.index);
+    });
 
 } // namespace
 } // namespace h3::golden
