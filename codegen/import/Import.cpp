@@ -189,7 +189,7 @@ void Importer::importStatement(const Statement &statement) {
 
 /// An equation outside a `for` becomes two levels: the leading places, and the last axis, along
 /// which memory is contiguous and which a schedule takes apart. Inside a `for` its own places are
-/// the second level.
+/// the second level; a row behind them is a third, which h3-split-rows undoes.
 void Importer::importEquation(const Equation &equation) {
   Location loc = location(equation.range);
   const h3::Tensor &tensor = program.tensors[equation.tensor];
@@ -219,9 +219,18 @@ void Importer::importEquation(const Equation &equation) {
     builder.setInsertionPointToStart(&forall.getBody().front());
   }
 
-  // A row's own axes come behind the places.
+  // A row's own axes come behind the places. Places of the equation itself inside a `for` make a
+  // level of their own: the row may be different for each.
   unsigned rowRank = tensor.extents.size() - equation.places.size();
   Imported row;
+  if (rowRank && !inner.empty()) {
+    auto forall = ir::ForallOp::create(builder, loc, innerExtents);
+    for (auto [variable, argument] : llvm::zip(inner, forall.getIndices()))
+      indices[variable] = argument;
+    builder.setInsertionPointToStart(&forall.getBody().front());
+    inner.clear();
+    innerExtents.clear();
+  }
   if (rowRank) {
     row = import(*equation.value);
     for (const Extent &extent : ArrayRef(tensor.extents).take_back(rowRank))

@@ -51,6 +51,7 @@ std::optional<PreparedOperator> prepareOperator(MLIRContext &context, const Prog
   bool isInlined = runPasses(
       *module,
       [](PassManager &passes) {
+        passes.addPass(createSplitRowsPass());
         passes.addPass(createInlineRowsPass());
         passes.addPass(createFlattenDigitsPass());
         passes.addPass(createCanonicalizerPass());

@@ -64,6 +64,7 @@ void registerTransforms() {
   registerPass(createInlineRowsPass);
   registerPass(createLowerNarrowFloatsPass);
   registerPass(createLowerScalarsPass);
+  registerPass(createSplitRowsPass);
   registerPass(createVerifyNoFastMathPass);
 }
 

@@ -43,6 +43,9 @@ std::unique_ptr<mlir::Pass> createLowerNarrowFloatsPass();
 /// backend's.
 std::unique_ptr<mlir::Pass> createLowerScalarsPass();
 
+/// `h3-split-rows`: a loop over rows inside a loop over rows becomes one over both.
+std::unique_ptr<mlir::Pass> createSplitRowsPass();
+
 /// `h3-verify-no-fastmath`: fails on any operation that carries a fast-math flag.
 std::unique_ptr<mlir::Pass> createVerifyNoFastMathPass();
 

@@ -181,11 +181,11 @@ std::vector<std::vector<GoldenCase>> allSuites() {
 
 // An empty table is a failure: googletest fails a suite that is instantiated with nothing.
 INSTANTIATE_TEST_SUITE_P(Eager, Golden, testing::ValuesIn(allCases()), caseName);
-INSTANTIATE_TEST_SUITE_P(
-    Eager, GoldenSuite, testing::ValuesIn(allSuites()),
-    [](const testing::TestParamInfo<std::vector<GoldenCase>> &info) {
-      return suiteName(*info.param.front().suite) + "_" + std::to_string(info.index);
-    });
+INSTANTIATE_TEST_SUITE_P(Eager, GoldenSuite, testing::ValuesIn(allSuites()),
+                         [](const testing::TestParamInfo<std::vector<GoldenCase>> &info) {
+                           return suiteName(*info.param.front().suite) + "_" +
+                                  std::to_string(info.index);
+                         });
 
 } // namespace
 } // namespace h3::golden

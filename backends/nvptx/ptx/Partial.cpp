@@ -70,6 +70,32 @@ bool runMove(Thread &t, const Op &op, const Instruction &instruction) {
   return true;
 }
 
+/// Packed arithmetic computes each half from the same half of its sources.
+bool isByHalves(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Add:
+  case Opcode::Sub:
+  case Opcode::Mul:
+  case Opcode::Fma:
+  case Opcode::Neg:
+  case Opcode::Abs:
+  case Opcode::Min:
+  case Opcode::Max:
+    return true;
+  default:
+    return false;
+  }
+}
+
+uint8_t halvesSet(const Thread &t, const Op &op) {
+  uint8_t result = setWhole;
+  for (Slot slot : {op.a, op.b, op.c})
+    for (unsigned half : {0b0011u, 0b1100u})
+      if ((t.set[slot] & half) != half)
+        result &= static_cast<uint8_t>(~half);
+  return result;
+}
+
 bool runWithSet(Thread &t, const Op &op, uint8_t set) {
   op.handler(t, op);
   t.set[op.d] = set;
@@ -83,6 +109,9 @@ bool runPartial(Thread &t, const Op &op, const Instruction &instruction) {
     return runMove(t, op, instruction);
   if (op.type == Modifier::Pred || t.set[op.a] == 0 || t.set[op.b] == 0 || t.set[op.c] == 0)
     return false;
+  bool isPacked = op.type == Modifier::F16x2 || op.type == Modifier::Bf16x2;
+  if (isPacked && isByHalves(instruction.opcode))
+    return runWithSet(t, op, halvesSet(t, op));
   bool isWholeCount = t.set[op.b] == setWhole;
   switch (instruction.opcode) {
   case Opcode::Shl:
