@@ -40,6 +40,7 @@ void registerCheck(CLI::App &app, Outcome outcome);
 void registerTargets(CLI::App &app, Outcome outcome);
 void registerTree(CLI::App &app, Outcome outcome);
 void registerExplain(CLI::App &app, Outcome outcome);
+void registerLint(CLI::App &app, Outcome outcome);
 
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);

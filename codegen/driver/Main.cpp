@@ -14,6 +14,7 @@ int main(int argc, char **argv) {
   h3::registerTargets(app, outcome);
   h3::registerTree(app, outcome);
   h3::registerExplain(app, outcome);
+  h3::registerLint(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
