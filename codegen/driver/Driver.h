@@ -4,7 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each command is one file that registers itself with CLI11 and returns an exit code through
-// `Outcome`. Exit codes: 0 good, 1 a comparison failed, 2 bad input, 3 the machine lacks something.
+// `Outcome`. Exit codes: 0 good, 1 a comparison failed (or a warning with `lint --werror`), 2 bad input,
+// 3 the machine lacks something.
 //
 //===----------------------------------------------------------------------===//
 
