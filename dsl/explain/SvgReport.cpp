@@ -101,7 +101,10 @@ private:
         label(depth, "for each " + item.title, Muted);
         break;
       case Item::Kind::Branch:
-        label(depth, item.title == "otherwise" ? item.title : "where " + item.title, Muted);
+        label(depth,
+              item.title == "otherwise" || item.title.starts_with("else ") ? item.title
+                                                                           : "where " + item.title,
+              Muted);
         break;
       case Item::Kind::Choice:
         items(depth, item.items);

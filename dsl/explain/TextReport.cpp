@@ -273,8 +273,9 @@ void TextReport::costs(const ExplainedCase &one) {
   line(0, "");
   line(0, "for each row");
   for (const ExplainedSection &section : one.sections) {
-    line(1, section.rows == "1" ? section.title
-                                : fmt::format("{}, {} rows", section.title, section.rows));
+    line(1, section.rows == "1"
+                ? section.title
+                : fmt::format("{}; number of rows: {}", section.title, section.rows));
     line(2, fmt::format("{} flops{}", text(section.flopsPerRow),
                         section.flopsShared.isZero() ? ""
                                                      : fmt::format(", and {} once for all rows",

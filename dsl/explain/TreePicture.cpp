@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t MaxDrawnSlots = 16;
 /// Of a slot's elements so many are named.
 constexpr size_t MaxElements = 4;
-constexpr double SlotWidth = 74, LevelHeight = 40, BoxHeight = 30, Top = 64;
+constexpr double LevelHeight = 40, BoxHeight = 30, Top = 64;
 
 /// States that are nodes of a binary tree.
 struct Nodes {
@@ -35,10 +35,10 @@ struct Nodes {
   std::vector<int64_t> states; ///< by slot: its node
   std::vector<std::vector<int64_t>> elements;
 
-  explicit Nodes(int64_t slots) : states(size_t(slots)), elements(size_t(slots)) {
+  Nodes(int64_t slots, double slotWidth) : states(size_t(slots)), elements(size_t(slots)) {
     for (int64_t slot = 0; slot < slots; ++slot) {
       states[slot] = slot;
-      nodes.push_back({slot, -1, -1, (double(slot) + 0.5) * SlotWidth, 0});
+      nodes.push_back({slot, -1, -1, (double(slot) + 0.5) * slotWidth, 0});
     }
   }
   void seed(int64_t) {}
@@ -147,7 +147,11 @@ Picture drawTree(const ExplainedTree &tree, const Program &program) {
   if (!smaller.empty())
     picture.svg += svgText(0, 52, "drawn with " + smaller);
 
-  Nodes states(shape->slots);
+  // Wide enough for the longest name at 9 pixels.
+  double slotWidth = 74;
+  for (int64_t slot = 0; slot < shape->slots; ++slot)
+    slotWidth = std::max(slotWidth, 5.6 * double(slotLabel(*tree.order, *shape, slot).size()) + 14);
+  Nodes states(shape->slots, slotWidth);
   // Where the elements are not known, no slot is taken to be idle.
   Joiner<Nodes> joiner(states, shape->slots, tree.hasSeed || !isExact);
   runChains(*shape, ReductionForm::From, states, joiner);
@@ -183,7 +187,7 @@ Picture drawTree(const ExplainedTree &tree, const Program &program) {
     }
     const std::vector<int64_t> &elements = states.elements[node.slot];
     bool isIdle = isExact && elements.empty();
-    picture.svg += svgBox(node.x - SlotWidth / 2 + 3, Top, SlotWidth - 6, BoxHeight,
+    picture.svg += svgBox(node.x - slotWidth / 2 + 3, Top, slotWidth - 6, BoxHeight,
                           isIdle ? "#eee" : "#d9e8f6");
     const char *style = "font-size:9px";
     picture.svg +=
@@ -194,7 +198,7 @@ Picture drawTree(const ExplainedTree &tree, const Program &program) {
                                      : std::string("its chain"),
                            "middle", style);
   }
-  double width = double(shape->slots) * SlotWidth;
+  double width = double(shape->slots) * slotWidth;
   for (const auto &[level, name] : stageNames)
     picture.svg += svgText(width + 6, Top + BoxHeight + level * LevelHeight + 4, name, "start",
                            "font-size:10px");
