@@ -88,8 +88,8 @@ struct Order {
   };
   std::string name; ///< as referred to, "norm.row_vec4"
   std::vector<Digit> digits;
-  std::vector<Stage> stages; ///< every named digit exactly once
-  std::string documentation; ///< the comment lines above it, without `//`
+  std::vector<Stage> stages;   ///< every named digit exactly once
+  std::string documentation{}; ///< the comment lines above it, without `//`
 };
 
 /// The builtin operations on scalars. Operand counts and types are as in language.md §2.
@@ -274,7 +274,7 @@ struct Call {
   SourceRange range;
   std::string function;
   int outer = -1;
-  std::string documentation; ///< of the function
+  std::string documentation{}; ///< of the function
 };
 
 struct Program {
