@@ -279,8 +279,8 @@ struct Call {
 
 struct Program {
   std::string name; ///< of the operator
-  std::string
-      documentation; ///< the comment lines above the operator, else those that head the file
+  /// The comment lines above the operator, else those that head the file.
+  std::string documentation;
   std::vector<std::pair<std::string, ScalarType>> typeArguments; ///< in the order declared
   bool each = false;
   /// Whether a named approximation is used: class `approx`, otherwise `ieee`.
