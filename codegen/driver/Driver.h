@@ -4,7 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each command is one file that registers itself with CLI11 and returns an exit code through
-// `Outcome`. Exit codes: 0 good, 1 a comparison failed, 2 bad input, 3 the machine lacks something.
+// `Outcome`. Exit codes: 0 good, 1 a comparison failed (or a warning with `lint --werror`), 2 bad input,
+// 3 the machine lacks something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,8 @@ void registerRun(CLI::App &app, Outcome outcome);
 void registerCheck(CLI::App &app, Outcome outcome);
 void registerTargets(CLI::App &app, Outcome outcome);
 void registerTree(CLI::App &app, Outcome outcome);
+void registerExplain(CLI::App &app, Outcome outcome);
+void registerLint(CLI::App &app, Outcome outcome);
 
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);

@@ -28,7 +28,19 @@ namespace {
 class Runner {
 public:
   explicit Runner(const RunRequest &request) : request(request) {}
-  RunResult run();
+
+  /// Everything before the run; false with the reason in `result`.
+  bool prepare() {
+    return chooseOperator() && chooseTypes() && checkNames() && readParameters() &&
+           allocateOutputs() && bindCall();
+  }
+  void run(const NamedBackend &backend);
+  /// Empty if no output of one call shares memory with a tensor of the other, else what does.
+  std::string overlap(const Runner &other) const;
+  /// "T = f16", the types that were chosen.
+  std::string types() const;
+
+  RunResult result;
 
 private:
   bool fail(ExitCode code, std::string message) {
@@ -46,7 +58,6 @@ private:
   bool bindCall();
 
   const RunRequest &request;
-  RunResult result;
   const ast::Operator *op = nullptr;
   std::unique_ptr<Program> program;
   std::optional<plan::OperatorPlan> contract;
@@ -261,28 +272,153 @@ bool Runner::bindCall() {
   return true;
 }
 
-RunResult Runner::run() {
+void Runner::run(const NamedBackend &backend) {
+  backend.run({*program, *contract, *binding, tensors, parameters, request}, result);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (program->tensors[i].isOutput)
+      result.outputs[program->tensors[i].name] = tensors[i];
+}
+
+std::string Runner::overlap(const Runner &other) const {
+  auto bound = [](const Runner &runner, size_t i) {
+    const Tensor &tensor = runner.program->tensors[i];
+    return plan::BoundView{&runner.binding->tensors[i],
+                           static_cast<unsigned>(tensor.extents.size()), byteWidth(tensor.type)};
+  };
+  for (size_t i = 0; i < program->tensors.size(); ++i)
+    for (size_t k = 0; program->tensors[i].isOutput && k < other.program->tensors.size(); ++k)
+      if (plan::mayOverlap(bound(*this, i), bound(other, k)))
+        return fmt::format("output {} of one shares memory with {} of the other",
+                           program->tensors[i].name, other.program->tensors[k].name);
+  return "";
+}
+
+std::string Runner::types() const {
+  std::string text;
+  for (const auto &[parameter, type] : program->typeArguments)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", parameter, name(type));
+  return text;
+}
+
+/// One argument set of a call: `w[2]` is tensor `w` of member 2. Names without a number are those
+/// of the only member.
+struct Members {
+  std::vector<std::map<std::string, BoundView>> tensors;
+  bool isList = false; ///< some name has a number
+};
+
+/// False with \p error set: numbers that are none, or leave one out.
+bool splitMembers(const std::map<std::string, BoundView> &tensors, Members &members,
+                  std::string &error) {
+  bool hasPlain = false;
+  std::map<size_t, std::map<std::string, BoundView>> byNumber;
+  for (const auto &[name, view] : tensors) {
+    size_t bracket = name.find('[');
+    if (bracket == std::string::npos) {
+      hasPlain = true;
+      byNumber[0][name] = view;
+      continue;
+    }
+    members.isList = true;
+    size_t number = 0;
+    const char *end = name.data() + name.size() - 1;
+    auto [stop, code] = std::from_chars(name.data() + bracket + 1, end, number);
+    if (name.back() != ']' || code != std::errc() || stop != end) {
+      error = "'" + name + "' is not a tensor of a list; write NAME[0], NAME[1], ...";
+      return false;
+    }
+    byNumber[number][name.substr(0, bracket)] = view;
+  }
+  if (hasPlain && members.isList) {
+    error = "some tensors are bound with a number, as in NAME[0], and some without";
+    return false;
+  }
+  for (auto &[number, own] : byNumber) {
+    if (number != members.tensors.size()) {
+      error = fmt::format("member {} of the list has no tensors, but member {} has",
+                          members.tensors.size(), number);
+      return false;
+    }
+    members.tensors.push_back(std::move(own));
+  }
+  if (members.tensors.empty())
+    members.tensors.emplace_back();
+  return true;
+}
+
+/// All members are bound before any is computed, and none writes what another reads or writes.
+RunResult runMembers(const RunRequest &request, const Members &members,
+                     const NamedBackend &backend) {
+  std::vector<RunRequest> requests(members.tensors.size(), request);
+  std::vector<Runner> runners;
+  runners.reserve(requests.size());
+  RunResult all;
+  auto fail = [&](ExitCode code, std::string message) {
+    all.code = code;
+    all.message = std::move(message);
+    return std::move(all);
+  };
+  for (size_t k = 0; k < requests.size(); ++k) {
+    requests[k].tensors = members.tensors[k];
+    Runner &runner = runners.emplace_back(requests[k]);
+    if (!runner.prepare())
+      return fail(runner.result.code, fmt::format("member {}: {}", k, runner.result.message));
+    if (runner.types() != runners[0].types())
+      return fail(ExitCode::BadInput,
+                  fmt::format("declined: dtype: member {} has {}, member 0 has {}", k,
+                              runner.types(), runners[0].types()));
+  }
+  for (size_t a = 0; a < runners.size(); ++a)
+    for (size_t b = 0; b < runners.size(); ++b)
+      if (std::string overlap = a == b ? "" : runners[a].overlap(runners[b]); !overlap.empty())
+        return fail(ExitCode::BadInput,
+                    fmt::format("declined: overlap: members {} and {}: {}", a, b, overlap));
+  for (size_t k = 0; k < runners.size(); ++k) {
+    Runner &runner = runners[k];
+    runner.run(backend);
+    if (runner.result.code != ExitCode::Good)
+      return fail(runner.result.code, fmt::format("member {}: {}", k, runner.result.message));
+    for (const auto &[name, view] : runner.result.outputs)
+      all.outputs[fmt::format("{}[{}]", name, k)] = view;
+    std::move(runner.result.owned.begin(), runner.result.owned.end(),
+              std::back_inserter(all.owned));
+    all.variants = runner.result.variants;
+    all.report = runner.result.report;
+  }
+  all.report += fmt::format(", {} member{}", runners.size(), runners.size() == 1 ? "" : "s");
+  return all;
+}
+
+} // namespace
+
+RunResult runOperator(const RunRequest &request) {
+  RunResult refused;
+  refused.code = ExitCode::BadInput;
   const NamedBackend *backend =
       std::find_if(std::begin(backends), std::end(backends), [&](const NamedBackend &candidate) {
         return candidate.name == request.backend;
       });
   if (backend == std::end(backends)) {
-    badInput("unknown backend '" + request.backend + "'");
-    return std::move(result);
+    refused.message = "unknown backend '" + request.backend + "'";
+    return refused;
   }
-  if (!chooseOperator() || !chooseTypes() || !checkNames() || !readParameters() ||
-      !allocateOutputs() || !bindCall())
-    return std::move(result);
-  backend->run({*program, *contract, *binding, tensors, parameters, request}, result);
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (program->tensors[i].isOutput)
-      result.outputs[program->tensors[i].name] = tensors[i];
-  return std::move(result);
+  Members members;
+  if (!splitMembers(request.tensors, members, refused.message))
+    return refused;
+  bool isEach = false;
+  for (const ast::Operator *op : request.spec->operators)
+    isEach |= op->each && (request.op.empty() || op->name.text == request.op);
+  if (members.isList && isEach)
+    return runMembers(request, members, *backend);
+  if (members.isList) {
+    refused.message = "the operator takes one set of tensors, not a list: it is not an 'each'";
+    return refused;
+  }
+  Runner runner(request);
+  if (runner.prepare())
+    runner.run(*backend);
+  return std::move(runner.result);
 }
-
-} // namespace
-
-RunResult runOperator(const RunRequest &request) { return Runner(request).run(); }
 
 //===----------------------------------------------------------------------===//
 // Comparison

@@ -32,6 +32,8 @@ struct BoundView {
 struct RunRequest {
   const LoadedSpec *spec = nullptr;
   std::string op; ///< may be empty if the spec has one operator
+  /// By name. For an `each` operator `w[2]` is tensor `w` of the argument set 2; without numbers
+  /// the call has one set.
   std::map<std::string, BoundView> tensors;
   std::map<std::string, std::string> settings; ///< parameters and type parameters, as text
   std::string backend = "reference";
@@ -47,8 +49,8 @@ struct RunResult {
   std::string message;               ///< why not Good: one line, or rendered diagnostics
   std::string report;                ///< what ran: the variant, the device
   std::vector<std::string> variants; ///< of the image, best first; empty without an image
-  /// By tensor. An output that was not bound got a buffer of its own, contiguous in the operator's
-  /// shape, in `owned`.
+  /// By tensor, with the number where the tensors were bound with one. An output that was not bound
+  /// got a buffer of its own, contiguous in the operator's shape, in `owned`.
   std::map<std::string, BoundView> outputs;
   std::vector<std::unique_ptr<tensor::TensorData>> owned;
 };

@@ -172,7 +172,9 @@ void registerRun(CLI::App &app, Outcome outcome) {
   command->add_option("SPEC", options->path, "The spec")->required();
   command->add_option("--op", options->op, "The operator, where the spec has several");
   command->add_option("--in", options->inputs, "Files with tensors");
-  command->add_option("--bind", options->bindings, "TENSOR=NAME or TENSOR='NAME[..., 0:64]'");
+  command->add_option("--bind", options->bindings,
+                      "TENSOR=NAME or TENSOR='NAME[..., 0:64]'; TENSOR[0]=NAME for one of an "
+                      "'each' list");
   command->add_option("--set", options->settings, "PARAMETER=VALUE or TYPE_PARAMETER=TYPE");
   command->add_option("--expect", options->expectations, "OUTPUT=NAME: compare bits");
   command->add_option("--out", options->output, "Write the outputs to this safetensors file");

@@ -58,6 +58,26 @@ std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &di
   return result;
 }
 
+std::vector<Order> referenceOrders() {
+  std::vector<Order> orders;
+  for (const EmbeddedSpec &file : library()) {
+    if (!file.path.starts_with("eager/") || !file.path.ends_with(".spec"))
+      continue;
+    std::string name(file.path.substr(6, file.path.size() - 6 - 5));
+    LoadedSpec spec;
+    Diagnostics ignored;
+    if (!loadSpecText("use eager." + name + "\n", {}, spec, ignored))
+      continue;
+    for (const Module &module : spec.modules.modules)
+      for (const ast::Order &written : module.file->orders)
+        if (std::optional<Order> order = analyzeOrder(written, ignored)) {
+          order->name = module.name.substr(module.name.rfind('.') + 1) + "." + order->name;
+          orders.push_back(std::move(*order));
+        }
+  }
+  return orders;
+}
+
 void printDiagnostics(const Diagnostics &diagnostics, bool json) {
   if (!diagnostics.empty())
     fmt::print(stderr, "{}", json ? diagnostics.renderJson() + "\n" : diagnostics.renderText());

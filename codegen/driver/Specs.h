@@ -40,6 +40,10 @@ struct OperatorInstances {
 /// All operators of a spec for all their types. Empty after an error.
 std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &diagnostics);
 
+/// The orders of the modules `eager.*` that are part of the program, named as in "norm.row_vec4":
+/// those of the references that specs follow.
+std::vector<Order> referenceOrders();
+
 /// Prints the errors to standard error, as text or as JSON.
 void printDiagnostics(const Diagnostics &diagnostics, bool json);
 

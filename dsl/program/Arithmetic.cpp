@@ -407,8 +407,10 @@ const Expr *Analyzer::analyzeConversion(const ast::Expr &call, const std::string
   if (!value || !isScalarOperand(value, name))
     return nullptr;
   ScalarType from = value->type.scalar;
-  if (from == builtin.type)
+  if (from == builtin.type) {
+    program.identityConversions.push_back(call.range);
     return value;
+  }
   bool possible = isInteger(builtin.type) ? isInteger(from) : isFloat(from) || isInteger(from);
   if (!possible) {
     error(call.range, fmt::format("there is no conversion from {} to {}", h3::name(from), name),

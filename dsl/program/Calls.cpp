@@ -151,7 +151,7 @@ const Expr *Analyzer::expand(const ast::Expr &call, const Item &item) {
   if (arguments.exprs.empty() || !analyzeArguments(call, item, arguments) || tooLarge)
     return nullptr;
 
-  program.calls.push_back({call.range, arguments.callee, this->call});
+  program.calls.push_back({call.range, arguments.callee, this->call, item.function->documentation});
   int outerCall = std::exchange(this->call, static_cast<int>(program.calls.size() - 1));
   Frame *outerFrame = std::exchange(frame, &arguments.frame);
   std::string outerHint = std::exchange(inexactHint, {});

@@ -17,6 +17,8 @@ bool Analyzer::analyzeOperator(const ast::Operator &op, const TypeArguments &typ
   own.module = &index.root();
   frame = &own;
   program.name = op.name.text;
+  program.documentation =
+      op.documentation.empty() ? index.root().file->documentation : op.documentation;
   program.each = op.each;
   if (!declareTypes(op, types))
     return false;

@@ -79,6 +79,7 @@ std::optional<Order> makeOrder(const ast::Order &order, std::string name,
   }
   Order made;
   made.name = std::move(name);
+  made.documentation = order.documentation;
   const ast::Order::Digit *open = nullptr;
   for (const ast::Order::Digit &digit : order.digits) {
     bool named = digit.name.text != "_";

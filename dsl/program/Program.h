@@ -88,7 +88,8 @@ struct Order {
   };
   std::string name; ///< as referred to, "norm.row_vec4"
   std::vector<Digit> digits;
-  std::vector<Stage> stages; ///< every named digit exactly once
+  std::vector<Stage> stages;   ///< every named digit exactly once
+  std::string documentation{}; ///< the comment lines above it, without `//`
 };
 
 /// The builtin operations on scalars. Operand counts and types are as in language.md §2.
@@ -273,10 +274,13 @@ struct Call {
   SourceRange range;
   std::string function;
   int outer = -1;
+  std::string documentation{}; ///< of the function
 };
 
 struct Program {
-  std::string name;                                              ///< of the operator
+  std::string name; ///< of the operator
+  /// The comment lines above the operator, else those that head the file.
+  std::string documentation;
   std::vector<std::pair<std::string, ScalarType>> typeArguments; ///< in the order declared
   bool each = false;
   /// Whether a named approximation is used: class `approx`, otherwise `ieee`.
@@ -297,6 +301,8 @@ struct Program {
   std::vector<Variable> indexVariables;
   std::vector<Variable> locals;
   std::vector<Call> calls;
+  /// Where a conversion to the type that the value already has is written; it has no node.
+  std::vector<SourceRange> identityConversions;
 
   // Storage. Nodes are made by the semantic analysis only.
   std::deque<Expr> expressions;

@@ -144,16 +144,27 @@ LineColumn lineColumn(const SourceFile &file, uint32_t offset) {
 Diagnostic &Diagnostics::error(SourceRange range, std::string message, std::string hint) {
   ++count;
   list.reserve(maxRecorded);
-  Diagnostic made{range, std::move(message), std::move(hint), {}};
+  Diagnostic made{range, std::move(message), std::move(hint), {}, {}};
   if (list.size() < maxRecorded)
     return list.emplace_back(std::move(made));
   return unrecorded = std::move(made);
 }
 
+Diagnostic &Diagnostics::warning(std::string rule, SourceRange range, std::string message,
+                                 std::string hint) {
+  Diagnostic &made = error(range, std::move(message), std::move(hint));
+  made.rule = std::move(rule);
+  return made;
+}
+
 std::string Diagnostics::renderText() const {
   std::string out;
   for (const Diagnostic &diagnostic : list) {
-    renderPlace(out, diagnostic.range, "error", diagnostic.message);
+    if (diagnostic.rule.empty())
+      renderPlace(out, diagnostic.range, "error", diagnostic.message);
+    else
+      renderPlace(out, diagnostic.range, "warning",
+                  fmt::format("{} [{}]", diagnostic.message, diagnostic.rule));
     if (!diagnostic.hint.empty())
       out += fmt::format("  hint: {}\n", diagnostic.hint);
     for (const Note &note : diagnostic.notes)
@@ -161,7 +172,8 @@ std::string Diagnostics::renderText() const {
   }
   if (count > list.size()) {
     size_t rest = count - list.size();
-    out += fmt::format("{} more error{} not shown\n", rest, rest == 1 ? " is" : "s are");
+    std::string_view what = list.back().rule.empty() ? "error" : "warning";
+    out += fmt::format("{} more {}{} not shown\n", rest, what, rest == 1 ? " is" : "s are");
   }
   return out;
 }
@@ -174,6 +186,10 @@ std::string Diagnostics::renderJson() const {
     between = ",\n";
     out += "  {";
     appendJsonPlace(out, diagnostic.range, diagnostic.message);
+    if (!diagnostic.rule.empty()) {
+      out += ", \"rule\": ";
+      appendJsonString(out, diagnostic.rule);
+    }
     out += ", \"hint\": ";
     appendJsonString(out, diagnostic.hint);
     out += ", \"notes\": [";

@@ -47,27 +47,32 @@ struct Diagnostic {
   std::string message; ///< one line: what was found and what was expected
   std::string hint;    ///< one line: how to mend it; empty if there is nothing to say
   std::vector<Note> notes;
+  std::string rule; ///< of a warning: the rule of `h3gen lint` that gives it; empty for an error
 };
 
-/// Collects the errors of one compilation, in the order found.
+/// Collects the errors of one compilation, or the warnings of a lint run, in the order found.
 class Diagnostics {
 public:
   /// Records an error. Stops recording (but keeps counting) after 20, so that one mistake cannot
   /// bury the terminal. What is returned may be given notes and stays where it is until the next
   /// unrecorded error.
   Diagnostic &error(SourceRange range, std::string message, std::string hint = {});
+  /// Records a warning, in the same way.
+  Diagnostic &warning(std::string rule, SourceRange range, std::string message,
+                      std::string hint = {});
 
   bool empty() const { return count == 0; }
   const std::vector<Diagnostic> &all() const { return list; }
   size_t size() const { return count; }
 
-  /// `path:line:column: error: message`, the line with a caret, hint and notes, for each error.
+  /// `path:line:column: error: message`, the line with a caret, hint and notes, for each error; for
+  /// a warning `path:line:column: warning: message [rule]`.
   /// A place that no text has shows `error: message` alone. A long line is cut to a window around
   /// the caret; control characters and bytes that are not UTF-8 are shown as U+FFFD.
   std::string renderText() const;
   /// One JSON array of objects {file, line, column, end_line, end_column, message, hint, notes}; a
-  /// note has the same members but hint and notes. Places are null where no text has them. Always
-  /// valid UTF-8, ends with a newline.
+  /// note has the same members but hint and notes. A warning has the member rule too. Places are
+  /// null where no text has them. Always valid UTF-8, ends with a newline.
   std::string renderJson() const;
 
 private:
