@@ -31,6 +31,9 @@ struct SpecOptions {
   void addTo(CLI::App &app);
 };
 
+/// --diagnostics=json
+void addDiagnosticsOption(CLI::App &app, bool &json);
+
 /// Set by the command that ran.
 using Outcome = std::shared_ptr<ExitCode>;
 
@@ -39,6 +42,8 @@ void registerRun(CLI::App &app, Outcome outcome);
 void registerCheck(CLI::App &app, Outcome outcome);
 void registerTargets(CLI::App &app, Outcome outcome);
 void registerTree(CLI::App &app, Outcome outcome);
+void registerFormat(CLI::App &app, Outcome outcome);
+void registerLanguageServer(CLI::App &app, Outcome outcome);
 
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);

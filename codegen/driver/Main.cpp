@@ -13,6 +13,8 @@ int main(int argc, char **argv) {
   h3::registerCheck(app, outcome);
   h3::registerTargets(app, outcome);
   h3::registerTree(app, outcome);
+  h3::registerFormat(app, outcome);
+  h3::registerLanguageServer(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
