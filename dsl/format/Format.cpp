@@ -18,7 +18,12 @@ std::optional<std::string> format(const SourceFile &source, Diagnostics &diagnos
   tokens.measure();
   formatter::Writer writer(tokens);
   formatter::StatementLayout(tokens, writer).putFile(items);
-  return writer.text();
+  std::string text = writer.text();
+  if (text.size() > maxSpecBytes) {
+    diagnostics.error({}, "formatted, " + tooLargeMessage(text.size()));
+    return std::nullopt;
+  }
+  return text;
 }
 
 } // namespace h3

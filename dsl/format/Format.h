@@ -27,7 +27,8 @@
 
 namespace h3 {
 
-/// The formatted text; empty, with errors in \p diagnostics, if the text does not parse.
+/// The formatted text; empty, with errors in \p diagnostics, if the text does not parse or would
+/// become larger than `maxSpecBytes`.
 std::optional<std::string> format(const SourceFile &source, Diagnostics &diagnostics);
 
 } // namespace h3

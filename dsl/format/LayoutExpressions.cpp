@@ -11,8 +11,14 @@ namespace h3::formatter {
 
 using Kind = Node::Kind;
 
-/// A list whose bracket stands further right begins on the next line if it has no room.
+/// What stands further right begins no column, and no line begins there: deep nesting would drive
+/// the text to the right for ever.
 static constexpr unsigned deepColumn = 60;
+
+/// Of lines that hang from one that begins at \p indent.
+static unsigned hangingIndent(unsigned indent, unsigned step) {
+  return std::min(indent + step, deepColumn);
+}
 
 bool ExpressionLayout::fits(const Node &node, unsigned column, unsigned after) const {
   return !node.isBroken && !tokens.hasComments(node.first, node.last) &&
@@ -73,6 +79,8 @@ void ExpressionLayout::putBroken(const Node &node, unsigned after) {
 /// As many operands a line as fit, operators first, under the first operand.
 void ExpressionLayout::putChain(const Node &node, unsigned after) {
   unsigned base = writer.columnOf(node.first);
+  if (base > deepColumn)
+    base = hangingIndent(writer.lineIndent(), 2 * indentStep);
   bool wasBroken = false;
   for (const Node &part : node.parts) {
     bool isFirst = &part == &node.parts.front(), isLast = &part == &node.parts.back();
@@ -109,9 +117,10 @@ void ExpressionLayout::putList(const Node &node, unsigned after) {
   unsigned indent = writer.lineIndent();
   writer.put(node.first);
   unsigned base = writer.column();
-  if (base > deepColumn && base + widest + 1 > lineWidth) {
-    base = indent + 2 * indentStep;
-    writer.breakLine(base);
+  if (base > deepColumn) {
+    base = hangingIndent(indent, 2 * indentStep);
+    if (writer.column() + widest + 1 > lineWidth)
+      writer.breakLine(base);
   }
   bool wasBroken = false;
   for (const Node &part : parts) {
@@ -186,7 +195,7 @@ bool ExpressionLayout::putCompactIf(const Node &node, unsigned after) {
 /// `then` and `else` begin lines, indented from the line with the `if`.
 void ExpressionLayout::putHangingIf(const Node &node, unsigned after) {
   const std::vector<Node> &parts = node.parts;
-  unsigned indent = writer.lineIndent() + indentStep;
+  unsigned indent = hangingIndent(writer.lineIndent(), indentStep);
   for (size_t i = 0; i + 1 < parts.size(); i += 2) {
     if (i > 0) {
       writer.breakLine(indent);
@@ -204,7 +213,7 @@ void ExpressionLayout::putHangingIf(const Node &node, unsigned after) {
 }
 
 void ExpressionLayout::putReduce(const Node &node, unsigned after) {
-  unsigned indent = writer.lineIndent() + indentStep;
+  unsigned indent = hangingIndent(writer.lineIndent(), indentStep);
   for (const Node &part : node.parts) {
     if (&part != &node.parts.front())
       writer.breakLine(indent);

@@ -14,9 +14,11 @@ void Writer::putComments(TokenId token) {
     if (!pending)
       pending = Start{continuation, continuation};
     unsigned column = tokens.column(comment);
-    // A comment line right under a comment behind code, and in its column, goes on with it.
-    bool goesOn = !lines.empty() && !lines.back().comment.empty() &&
-                  comment.line == previousLine + 1 && column == lines.back().commentColumn;
+    // Between statements, a comment line right under a comment behind code, and in its column, goes
+    // on with it. Elsewhere the columns of the two may be the same by chance.
+    bool goesOn = pending->keepsBlanks && column > pending->commentIndent && !lines.empty() &&
+                  !lines.back().comment.empty() && comment.line == previousLine + 1 &&
+                  column == lines.back().commentColumn;
     if (!comment.alone) {
       lines.back().comment = tokens.text(comment);
       lines.back().commentColumn = column;

@@ -28,6 +28,8 @@ private:
   unsigned depth = 0;
 
   size_t below(size_t n) { return random() % n; }
+  /// Whether there is room for more: the grammar alone would go on for megabytes.
+  bool mayNest(unsigned levels) const { return depth < levels && tokens.size() < 1500; }
   bool maybe(size_t oneIn = 2) { return below(oneIn) == 0; }
   void put(std::string token) { tokens.push_back(std::move(token)); }
   template <typename... Rest> void put(std::string token, Rest... rest) {
@@ -310,14 +312,15 @@ private:
   }
 
   void expr() {
-    if (++depth < 7 && maybe(5)) {
+    ++depth;
+    if (mayNest(7) && maybe(5)) {
       put("if");
       expr();
       put("then");
       expr();
       put("else");
       expr();
-    } else if (depth < 7 && maybe(8)) {
+    } else if (mayNest(7) && maybe(8)) {
       binders();
       expr();
     } else {
@@ -328,7 +331,7 @@ private:
   template <typename Operand>
   void binary(std::initializer_list<const char *> operators, Operand operand, size_t oneIn = 6) {
     operand();
-    for (size_t count = 0; count < 6 && maybe(oneIn); ++count) {
+    for (size_t count = 0; count < 6 && mayNest(9) && maybe(oneIn); ++count) {
       put(operators.begin()[below(operators.size())]);
       operand();
     }
@@ -354,7 +357,7 @@ private:
 
   void postfix() {
     ++depth;
-    if (depth < 9 && maybe(5)) {
+    if (mayNest(9) && maybe(5)) {
       put("(");
       expr();
       put(")");
@@ -365,10 +368,10 @@ private:
       put(words[below(4)]);
     } else {
       path();
-      if (depth < 9 && maybe(3))
+      if (mayNest(9) && maybe(3))
         arguments();
     }
-    while (depth < 9 && maybe(5)) {
+    while (mayNest(9) && maybe(5)) {
       if (maybe()) {
         put(".");
         name();

@@ -26,7 +26,7 @@ std::string parsed(const std::string &text) {
 TEST(RandomSpecs, PrintParsePrintIsStable) {
   std::mt19937_64 random(test::seed());
   size_t large = 0, commented = 0;
-  for (int i = 0; i < 3000 && !HasFailure(); ++i) {
+  for (int i = 0; i < 1000 && !HasFailure(); ++i) {
     std::string text = test::scattered(test::randomSpec(random), random);
     SourceFile source{"random.spec", text};
     Diagnostics diagnostics;
@@ -38,9 +38,9 @@ TEST(RandomSpecs, PrintParsePrintIsStable) {
     commented += printed->find("//") != std::string::npos;
   }
   // The texts were of every kind.
-  EXPECT_GT(large, 300u);
-  EXPECT_GT(commented, 1000u);
-  EXPECT_LT(commented, 2900u);
+  EXPECT_GT(large, 100u);
+  EXPECT_GT(commented, 300u);
+  EXPECT_LT(commented, 950u);
 }
 
 } // namespace
