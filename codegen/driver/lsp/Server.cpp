@@ -200,7 +200,8 @@ protocol::Diagnostic Server::toProtocol(const Diagnostic &diagnostic, const Sour
       std::string name = path.substr(slash + 1, dot - slash - 1);
       for (size_t at = text.find("use "); at != std::string::npos; at = text.find("use ", at + 1)) {
         size_t end = std::min(text.find('\n', at), text.size());
-        if (std::string_view(text).substr(at, end - at).ends_with(name))
+        bool startsLine = at == 0 || text[at - 1] == '\n';
+        if (startsLine && std::string_view(text).substr(at, end - at).ends_with(name))
           made.range = {positionOf(text, static_cast<uint32_t>(at + 4)),
                         positionOf(text, static_cast<uint32_t>(end))};
       }
