@@ -36,8 +36,12 @@ void SpecOptions::addTo(CLI::App &app) {
   app.add_option("--spec-path", path, "Folders in which 'use' looks for modules")
       ->type_name("DIR")
       ->allow_extra_args(false);
+  addDiagnosticsOption(app, json);
+}
+
+void addDiagnosticsOption(CLI::App &app, bool &json) {
   app.add_option_function<std::string>(
-         "--diagnostics", [this](const std::string &form) { json = form == "json"; },
+         "--diagnostics", [&json](const std::string &form) { json = form == "json"; },
          "How errors in specs are printed")
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORM");

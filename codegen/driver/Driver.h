@@ -32,6 +32,9 @@ struct SpecOptions {
   void addTo(CLI::App &app);
 };
 
+/// --diagnostics=json
+void addDiagnosticsOption(CLI::App &app, bool &json);
+
 /// Set by the command that ran.
 using Outcome = std::shared_ptr<ExitCode>;
 
@@ -42,6 +45,8 @@ void registerTargets(CLI::App &app, Outcome outcome);
 void registerTree(CLI::App &app, Outcome outcome);
 void registerExplain(CLI::App &app, Outcome outcome);
 void registerLint(CLI::App &app, Outcome outcome);
+void registerFormat(CLI::App &app, Outcome outcome);
+void registerLanguageServer(CLI::App &app, Outcome outcome);
 
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);

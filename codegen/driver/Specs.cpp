@@ -29,8 +29,8 @@ static bool checkLoaded(LoadedSpec &spec, Diagnostics &diagnostics) {
 }
 
 bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath, LoadedSpec &spec,
-              Diagnostics &diagnostics) {
-  spec.modules = loadModules(path, SpecSearch{searchPath, library()}, diagnostics);
+              Diagnostics &diagnostics, const std::map<std::string, std::string> *unsaved) {
+  spec.modules = loadModules(path, SpecSearch{searchPath, library(), unsaved}, diagnostics);
   return checkLoaded(spec, diagnostics);
 }
 

@@ -23,9 +23,10 @@ struct LoadedSpec {
 
 /// Loads \p path with `use` searched beside it, in \p searchPath, then in the specs that are part
 /// of the program. False after an error, which is in \p diagnostics; \p spec keeps what they point
-/// to.
+/// to. \p unsaved is that of `SpecSearch`.
 bool loadSpec(const std::string &path, const std::vector<std::string> &searchPath, LoadedSpec &spec,
-              Diagnostics &diagnostics);
+              Diagnostics &diagnostics,
+              const std::map<std::string, std::string> *unsaved = nullptr);
 
 /// The same for a spec whose text is given.
 bool loadSpecText(const std::string &text, const std::vector<std::string> &searchPath,

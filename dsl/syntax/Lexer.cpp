@@ -374,6 +374,8 @@ bool isReserved(std::string_view word) {
   return std::binary_search(reservedWords.begin(), reservedWords.end(), word);
 }
 
+std::span<const std::string_view> reservedWordList() { return reservedWords; }
+
 std::optional<TokenList> lex(const SourceFile &source, Diagnostics &diagnostics) {
   return Lexer(source, diagnostics).run();
 }

@@ -14,6 +14,7 @@
 #include "dsl/syntax/Diagnostic.h"
 
 #include <optional>
+#include <span>
 
 namespace h3 {
 
@@ -65,6 +66,9 @@ struct TokenList {
 };
 
 bool isReserved(std::string_view word);
+
+/// The words that the grammar quotes, sorted.
+std::span<const std::string_view> reservedWordList();
 
 /// Null, with one diagnostic, if the text is larger than `maxSpecBytes`, not UTF-8, or has a NUL
 /// byte. What is wrong with a part of the text becomes an Error token, whose message is left to the

@@ -203,7 +203,13 @@ std::optional<size_t> Loader::load(Found &&found, const std::string &name, const
   loaded[found.identity] = failedModule;
   auto source = std::make_unique<SourceFile>();
   source->path = found.shownPath;
-  if (found.onDisk) {
+  const std::string *unsaved = nullptr;
+  if (search.unsaved)
+    if (auto text = search.unsaved->find(found.identity); text != search.unsaved->end())
+      unsaved = &text->second;
+  if (unsaved) {
+    source->text = *unsaved;
+  } else if (found.onDisk) {
     std::string problem = readSpec(found.shownPath, source->text);
     if (!problem.empty()) {
       diagnostics.error(use, fmt::format("cannot read '{}': {}", found.shownPath, problem));

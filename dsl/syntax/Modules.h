@@ -34,6 +34,8 @@ struct EmbeddedSpec {
 struct SpecSearch {
   std::vector<std::string> folders; ///< of --spec-path, in order
   std::span<const EmbeddedSpec> embedded;
+  /// Texts that stand for those of files, by canonical path: what an editor has not saved.
+  const std::map<std::string, std::string> *unsaved = nullptr;
 };
 
 struct Module {

@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Each NAME.spec of this folder is analysed, all operators for all type choices, and what is said
-// about it must be NAME.expected, byte for byte. Modules that the specs use are in `modules/`.
-// With H3_UPDATE_EXPECTED=1 in the environment the files are written instead; look at the
-// difference.
+// about it must be NAME.expected, byte for byte. Modules that the specs use are in `modules/`;
+// paths below this folder are shown from here. With H3_UPDATE_EXPECTED=1 in the environment the
+// files are written instead; look at the difference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,11 @@ std::string analysedErrors(const std::string &name) {
     for (const ast::Operator *op : operators(modules))
       for (const TypeArguments &types : typeChoices(*op))
         analyze(modules, *op, types, diagnostics);
-  return diagnostics.renderText();
+  std::string text = diagnostics.renderText();
+  const std::string here = H3_ERROR_CASES "/";
+  for (size_t at; (at = text.find(here)) != std::string::npos;)
+    text.erase(at, here.size());
+  return text;
 }
 
 class ErrorText : public testing::TestWithParam<std::string> {};
