@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each command is one file that registers itself with CLI11 and returns an exit code through
-// `Outcome`. Exit codes: 0 good, 1 a comparison failed (or a warning with `lint --werror`), 2 bad input,
-// 3 the machine lacks something.
+// `Outcome`. Exit codes: 0 good, 1 a comparison failed (or a warning with `lint --werror`), 2 bad
+// input, 3 the machine lacks something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +44,7 @@ void registerCheck(CLI::App &app, Outcome outcome);
 void registerTargets(CLI::App &app, Outcome outcome);
 void registerTree(CLI::App &app, Outcome outcome);
 void registerExplain(CLI::App &app, Outcome outcome);
+void registerSchedules(CLI::App &app, Outcome outcome);
 void registerLint(CLI::App &app, Outcome outcome);
 void registerFormat(CLI::App &app, Outcome outcome);
 void registerLanguageServer(CLI::App &app, Outcome outcome);

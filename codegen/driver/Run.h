@@ -46,9 +46,10 @@ struct RunRequest {
 
 struct RunResult {
   ExitCode code = ExitCode::Good;
-  std::string message;               ///< why not Good: one line, or rendered diagnostics
-  std::string report;                ///< what ran: the variant, the device
-  std::vector<std::string> variants; ///< of the image, best first; empty without an image
+  std::string message;                    ///< why not Good: one line, or rendered diagnostics
+  std::string report;                     ///< what ran: the variant, the device
+  std::vector<std::string> variants;      ///< of the image, best first; empty without an image
+  std::shared_ptr<const std::string> ptx; ///< of the image, likewise
   /// By tensor, with the number where the tensors were bound with one. An output that was not bound
   /// got a buffer of its own, contiguous in the operator's shape, in `owned`.
   std::map<std::string, BoundView> outputs;
