@@ -147,6 +147,8 @@ ExitCode RunCommand::writeTimes(const LaunchTimes &times) {
 }
 
 ExitCode RunCommand::run() {
+  if (!options.times.empty() && (options.backend != "cuda" || options.repetitions == 0))
+    return bad("--time-json has nothing to write without --time N on the backend cuda");
   LoadedSpec spec;
   Diagnostics diagnostics;
   if (!loadSpec(options.path, options.specs.path, spec, diagnostics)) {

@@ -136,9 +136,7 @@ def triton_residual(residual, branch, scale, warps):
     """The last extent is a power of two, as Triton's ranges are."""
     out = torch.empty_like(residual)
     d = residual.shape[-1]
-    residual_kernel[(residual.numel() // d,)](
-        residual, branch, scale, out, D=d, num_warps=warps
-    )
+    residual_kernel[(residual.numel() // d,)](residual, branch, scale, out, D=d, num_warps=warps)
     return (out,)
 
 

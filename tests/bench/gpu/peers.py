@@ -110,8 +110,7 @@ def residual_case(device, shape, asked):
     triton_kernel = kernels.triton_residual_eager_norm if normed else kernels.triton_residual
     label = "triton residual, eager norm and cast" if normed else "triton"
     peers = {
-        f"{label}, {warps} warps": functools.partial(triton_kernel, warps=warps)
-        for warps in (4, 8)
+        f"{label}, {warps} warps": functools.partial(triton_kernel, warps=warps) for warps in (4, 8)
     }
     buffers = {
         "residual": draw(*shape, device=device),
@@ -228,7 +227,7 @@ def prepare_peers(case):
                 "different": different(results, case.expected),
                 "replays": {"same": Replay(call, sets[:1]), "rotated": Replay(call, sets)},
             }
-        except Exception as error:  # a peer that does not run is reported, the others count
+        except Exception as error:  # noqa: BLE001 - a peer that does not run is reported
             print(f"{case.title}: {name} failed: {error}", file=sys.stderr, flush=True)
             prepared[name] = {"error": f"{type(error).__name__}: {error}"[:500]}
     call, sets = copy_call(case.moved)
@@ -270,12 +269,12 @@ def run_ours(options, case, path, schedule="", compare=False):
         if compare:
             command += ["--expect", *(f"{name}={name}" for name in case.outputs)]
         try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
         except subprocess.TimeoutExpired:
             return {"error": "no end after 60 s"}
         if run.returncode != 0 or not os.path.exists(times):
             text = (run.stdout + run.stderr).strip()
-            return {"error": f"exit {run.returncode}: {text}"[-1000:]}
+            return {"error": f"exit {run.returncode}: {text}"[:1000], "exit": run.returncode}
         with open(times) as file:
             result = json.load(file)
     if compare:
@@ -379,7 +378,7 @@ def ratios(case, times):
 def smi(fields):
     command = ["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader", "--id=0"]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=20)
         return run.stdout.strip() if run.returncode == 0 else None
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -400,7 +399,9 @@ def ran_on():
     replay.replays = max(1, round(replay.replays * 1000 / SAMPLE_MS))
     for _ in range(replay.replays):
         replay.graph.replay()
-    fields = "clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.draw,power.limit,temperature.gpu"
+    fields = (
+        "clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.draw,power.limit,temperature.gpu"
+    )
     facts["under load: " + fields] = smi(fields)
     torch.cuda.synchronize()
     return facts
@@ -412,7 +413,7 @@ def markdown(report):
     lines += [
         "",
         "Microseconds a call by CUDA-graph replay, median of the rounds (least to most), and the",
-        "bytes that the operator must move by that time. \"Different\": elements unlike eager's.",
+        'bytes that the operator must move by that time. "Different": elements unlike eager\'s.',
     ]
     for case in report["cases"]:
         lines += [
@@ -448,8 +449,8 @@ def markdown(report):
             )
             lines += [
                 "",
-                f"Of {' or '.join(ratio['against'])}: {found or 'not measured'}; "
-                f"asked: at most {ratio['at_most']:.2f}.",
+                f"Of {' or '.join(ratio['against'])}: {found or 'not measured'}.",
+                f"Asked: at most {ratio['at_most']:.2f}.",
             ]
         if case["schedules"]:
             lines += ["", "| schedule | same | rotated | registers |", "|---|---|---|---|"]
@@ -508,7 +509,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="samples of each figure")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases that have it in the name")
     parser.add_argument("--no-peers", action="store_true", help="time h3gen alone")
-    parser.add_argument("--schedules", metavar="FILE", help="lines operator<TAB>schedule to time too")
+    parser.add_argument(
+        "--schedules", metavar="FILE", help="lines operator<TAB>schedule to time too"
+    )
     parser.add_argument("--budget", type=float, default=170, metavar="SECONDS",
                         help="after which no further round or schedule begins")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
@@ -536,6 +539,7 @@ def main():
         started = time.monotonic()
         result = time_case(options, case, own, clock)
         failed |= "error" in result["times"]["h3gen"]
+        failed |= any(tried.get("exit") == 1 for tried in result["schedules"])
         report["cases"].append(result)
         write_report(report, options.out)  # what there is, should the rest not come
         print(f"{case.title}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
