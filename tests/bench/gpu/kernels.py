@@ -95,8 +95,10 @@ def norm_rope_kernel(
     r = tl.rsqrt(tl.sum(v * v, axis=1) * (1.0 / 64) + eps)
     n = (v * r[:, None]).to(tl.float16)
 
-    # The other component of each pair comes from memory again, which is the cache.
+    # The other component of each pair comes from memory again, which is the cache. Four of them lie
+    # together as their partners do; Triton is told so and loads them as a vector.
     partner = tl.where(i < ROTARY // 2, i + ROTARY // 2, tl.where(turns, i - ROTARY // 2, i))
+    partner = tl.max_contiguous(tl.multiple_of(partner, 4), 4)
     m = (tl.load(row + partner[None, :]).to(tl.float32) * r[:, None]).to(tl.float16)
     m = tl.where(i[None, :] < ROTARY // 2, neg_f16(m), m)
 

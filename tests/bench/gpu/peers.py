@@ -5,7 +5,7 @@
 
     tests/bench/gpu/peers.py --h3gen build/release/bin/h3gen --out DIR
     tests/bench/gpu/peers.py --h3gen ... --out DIR --only swiglu --schedules FILE --no-peers
-    tests/bench/gpu/peers.py --h3gen ... --out DIR --ncu | sh
+    tests/bench/gpu/peers.py --h3gen ... --ncu | sh
 
 Writes DIR/peers.json and DIR/peers.md. README.md beside the folder says what is in them. Exits 1 if
 h3gen failed or a result of it differs from eager in a bit, 3 if there is no GPU; how fast anything is
@@ -211,15 +211,23 @@ def copy_call(size):
     return (lambda to, source: to.copy_(source)), sets
 
 
-def prepare_peers(case):
+def prepare_peers(case, options):
     """By name: {"different": ..., "replays": {"same": Replay, "rotated": Replay}}."""
     sets = [case.arguments(case.buffers)]
     while len(sets) < case.copies:
         sets.append(case.arguments({k: v.clone() for k, v in case.buffers.items()}))
-    compiled = torch.compile(case.eager, mode="max-autotune-no-cudagraphs", dynamic=False)
+    # Several launch layouts for each kernel, of which the fastest is taken.
+    chosen = (
+        {"mode": options.compile_mode}
+        if options.compile_mode
+        else {"options": {"max_autotune_pointwise": True}}
+    )
+    compiled = torch.compile(case.eager, dynamic=False, **chosen)
     calls = {**case.peers, "torch.compile": compiled, "eager": case.eager}
     prepared = {}
     for name, call in calls.items():
+        if any(text in name for text in options.skip):
+            continue
         try:
             for _ in range(3):
                 results = call(*sets[0])
@@ -319,7 +327,7 @@ def summary(samples):
 def time_case(options, case, schedules, clock):
     with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
         path = write_file(case, folder, with_results=True)
-        peers = {} if options.no_peers else prepare_peers(case)
+        peers = {} if options.no_peers else prepare_peers(case, options)
         running = {name: peer["replays"] for name, peer in peers.items() if "replays" in peer}
         samples = {name: {"same": [], "rotated": []} for name in [*running, "h3gen"]}
         ours = {}
@@ -464,6 +472,8 @@ def markdown(report):
                     f"| `{text}` | {tried['graph_same_us']:.2f} | {tried['graph_rotated_us']:.2f} "
                     f"| {tried['registers']} |"
                 )
+    if report["not_run"]:
+        lines += ["", "Not run, since the time was over: " + ", ".join(report["not_run"]) + "."]
     return "\n".join(lines) + "\n"
 
 
@@ -486,8 +496,8 @@ NCU = [
 ]  # fmt: skip
 
 
-def print_ncu(options, case, schedules):
-    path = write_file(case, options.out, with_results=False)
+def print_ncu(options, case, schedules, folder):
+    path = write_file(case, folder, with_results=False)
     for schedule in ["", *schedules]:
         print(f"# {case.title}{': ' + schedule if schedule else ''}")
         print(shlex.join(NCU + h3gen_command(options, case, path, schedule)))
@@ -505,37 +515,48 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--h3gen", required=True)
     parser.add_argument("--ptxas", help="passed to h3gen")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the report goes")
+    parser.add_argument("--out", metavar="DIR", help="where the report goes")
     parser.add_argument("--rounds", type=int, default=3, help="samples of each figure")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases that have it in the name")
+    parser.add_argument("--compile-mode", metavar="MODE",
+                        help="of torch.compile, one without CUDA graphs; else layouts are tuned")  # fmt: skip
+    parser.add_argument("--skip", action="append", default=[], metavar="TEXT",
+                        help="leave out peers that have it in the name")  # fmt: skip
     parser.add_argument("--no-peers", action="store_true", help="time h3gen alone")
     parser.add_argument(
         "--schedules", metavar="FILE", help="lines operator<TAB>schedule to time too"
     )
     parser.add_argument("--budget", type=float, default=170, metavar="SECONDS",
-                        help="after which no further round or schedule begins")  # fmt: skip
+                        help="after which no further case, round or schedule begins")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scratch", default="/dev/shm" if os.path.isdir("/dev/shm") else None,
                         metavar="DIR", help="for the tensors' files")  # fmt: skip
     parser.add_argument("--ncu", action="store_true",
-                        help="only write the tensors to DIR and print commands of ncu")  # fmt: skip
+                        help="only write the tensors and print commands of ncu")  # fmt: skip
     options = parser.parse_args()
+    if not options.out and not options.ncu:
+        parser.error("--out DIR is needed for the report")
     options.h3gen = os.path.abspath(options.h3gen)
-    options.out = os.path.abspath(options.out)
-    os.makedirs(options.out, exist_ok=True)
     clock = Clock(options.budget)
     torch.manual_seed(options.seed)
     schedules = read_schedules(options.schedules) if options.schedules else []
     if options.ncu:
+        folder = tempfile.mkdtemp(dir=options.scratch)
         for case, own in chosen_cases(options, schedules, "cpu"):
-            print_ncu(options, case, own)
+            print_ncu(options, case, own, folder)
+        print(shlex.join(["rm", "-r", folder]))
         return 0
     if not torch.cuda.is_available():
         print("skipped: no GPU")
         return 3
+    os.makedirs(options.out, exist_ok=True)
     report = {"ran_on": ran_on(), "seed": options.seed, "rounds": options.rounds, "cases": []}
+    report["not_run"] = []
     failed = False
     for case, own in chosen_cases(options, schedules, "cuda"):
+        if clock.is_over():
+            report["not_run"].append(case.title)
+            continue
         started = time.monotonic()
         result = time_case(options, case, own, clock)
         failed |= "error" in result["times"]["h3gen"]
@@ -543,6 +564,7 @@ def main():
         report["cases"].append(result)
         write_report(report, options.out)  # what there is, should the rest not come
         print(f"{case.title}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+    write_report(report, options.out)
     print(markdown(report))
     return 1 if failed else 0
 
