@@ -46,6 +46,7 @@ private:
     return !options.ptxOnly &&
            (options.emit.empty() || options.emit == "cubin" || options.emit == "sass");
   }
+  void applyOptions();
   bool findTools();
   bool openCache();
   bool makeFolder();
@@ -129,6 +130,15 @@ void CompileCommand::lack(const std::string &what) {
   outcome = worse(outcome, ExitCode::Lacking);
 }
 
+void CompileCommand::applyOptions() {
+  static const std::map<std::string, nvptx::Stage> early = {
+      {"h3", nvptx::Stage::H3}, {"mlir", nvptx::Stage::Mlir}, {"llvm", nvptx::Stage::Llvm}};
+  settings.emit = options.emit;
+  settings.compile.printAfterPasses = options.printAfterPasses;
+  if (auto stage = early.find(options.emit); stage != early.end())
+    settings.compile.stage = stage->second;
+}
+
 bool CompileCommand::findTools() {
   std::string error;
   if (needsAssembler()) {
@@ -181,12 +191,6 @@ bool CompileCommand::makeFolder() {
 }
 
 void CompileCommand::makeJobs() {
-  static const std::map<std::string, nvptx::Stage> early = {
-      {"h3", nvptx::Stage::H3}, {"mlir", nvptx::Stage::Mlir}, {"llvm", nvptx::Stage::Llvm}};
-  settings.emit = options.emit;
-  settings.compile.printAfterPasses = options.printAfterPasses;
-  if (auto stage = early.find(options.emit); stage != early.end())
-    settings.compile.stage = stage->second;
   for (const Target *target : targets)
     for (const Spec &spec : specs)
       for (const OperatorInstances &entry : spec.operators)
@@ -252,6 +256,7 @@ bool CompileCommand::writeDepfile() {
 ExitCode CompileCommand::run() {
   if (!chooseTargets() || !loadSpecs())
     return ExitCode::BadInput;
+  applyOptions();
   if (!findTools())
     return outcome;
   if (!openCache() || !makeFolder())
