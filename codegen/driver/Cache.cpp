@@ -87,11 +87,15 @@ std::unique_ptr<Cache> Cache::fromEnvironment(std::string &error) {
     }
     limit = *parsed;
   }
+  // As the XDG base directory specification has it: a path that is not absolute is ignored.
   SmallString<128> folder;
-  if (const char *named = std::getenv("H3GEN_CACHE_DIR"); named && *named)
+  const char *named = std::getenv("H3GEN_CACHE_DIR"), *caches = std::getenv("XDG_CACHE_HOME");
+  if (named && *named)
     folder = named;
-  else if (sys::path::cache_directory(folder))
-    sys::path::append(folder, "h3gen");
+  else if (caches && sys::path::is_absolute(caches))
+    sys::path::append(folder, caches, "h3gen");
+  else if (sys::path::home_directory(folder))
+    sys::path::append(folder, ".cache", "h3gen");
   if (limit == 0 || folder.empty())
     return nullptr;
   return std::make_unique<Cache>(std::string(folder), limit);

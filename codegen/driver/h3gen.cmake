@@ -21,6 +21,7 @@
 # this installation, else the one on the PATH.
 
 include_guard(GLOBAL)
+# Installed as share/cmake/h3gen/h3gen-config.cmake.
 set(_h3gen_prefix_bin "${CMAKE_CURRENT_LIST_DIR}/../../../bin")
 
 # The names of the operators that a spec defines. `op` is a reserved word: outside comments it begins

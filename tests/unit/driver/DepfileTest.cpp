@@ -22,7 +22,7 @@ TEST(Depfile, IsARule) {
 TEST(Depfile, EscapesWhatMakeReadsOtherwise) {
   auto rule = [](const std::string &path) {
     std::vector<std::string> targets = {"t"}, files = {path};
-    return depfile(targets, files).value_or("none").substr(8);
+    return depfile(targets, files).value_or("none").substr(7);
   };
   EXPECT_EQ(rule("a b"), "a\\ b\n");
   EXPECT_EQ(rule("a#b"), "a\\#b\n");
