@@ -56,6 +56,8 @@ for name, variable in (("ptxas", "H3GEN_PTXAS"), ("nvdisasm", "H3GEN_NVDISASM"))
         config.environment[variable] = path
         config.substitutions.append(("%" + name, path))
 
-# `REQUIRES: cmake`: a build of another project.
+# `REQUIRES: cmake`: a build of another project; with `make` for one without ninja.
 if shutil.which("cmake") and shutil.which("ninja"):
     config.available_features.add("cmake")
+if shutil.which("make"):
+    config.available_features.add("make")
