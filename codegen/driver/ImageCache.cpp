@@ -101,7 +101,8 @@ std::unique_ptr<ImageCache> ImageCache::make(Cache &cache, const ImageSettings &
   common.add("emit", settings.emit);
   // A field that is new in Options does not compile here until it is part of the key. The stage
   // follows from `emit`, and printing has no cache.
-  [[maybe_unused]] const auto &[stage, printAfterPasses] = settings.compile;
+  const auto &[stage, printAfterPasses, schedule] = settings.compile;
+  common.add("schedule", schedule);
   if (settings.ptxas) {
     std::optional<Digest> digest = cache.digestOfFile(settings.ptxas->path);
     if (!digest)
@@ -116,6 +117,11 @@ Digest ImageCache::keyOf(const ImageJob &job) const {
   CacheKey key = common;
   key.add("target", job.target->name);
   key.add("operator", job.entry->op->name.text);
+  for (const std::unique_ptr<Program> &program : job.entry->programs) {
+    key.add("instance", std::to_string(program->typeArguments.size()));
+    for (const auto &[name, type] : program->typeArguments)
+      key.add(name, h3::name(type));
+  }
   key.add("file name", job.path->substr(job.path->rfind('/') + 1));
   for (const Module &module : job.spec->modules.modules) {
     key.add("module", module.name);
