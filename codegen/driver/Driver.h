@@ -16,6 +16,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace h3 {
@@ -52,7 +54,10 @@ void registerLanguageServer(CLI::App &app, Outcome outcome);
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);
 
-/// Writes a file that appears whole or not at all. False with the reason printed.
+/// Writes a file that appears whole or not at all, in place of an earlier one.
+std::error_code replaceFile(const std::string &path, std::string_view contents);
+
+/// The same; false with the reason printed.
 bool writeFile(const std::string &path, std::string_view contents);
 
 } // namespace h3
