@@ -93,10 +93,14 @@ private:
   const Program &program;
   Engine &engine;
   const DrawLimits &limits;
+  /// Every second call: rows of whole vectors at aligned addresses, as the fastest variants want.
+  bool isNeat = false;
   DrawnCall call;
 };
 
 int64_t Drawer::drawDim(Role role) {
+  if (isNeat && role == Role::Length)
+    return 16 * (1 + int64_t(below(engine, once(engine, 4) ? uint64_t(limits.longest) / 16 : 12)));
   static constexpr int64_t rows[] = {1, 1, 2, 2, 3, 4, 7, 8, 17, 33, 64, 100, 257},
                            lengths[] = {1,   2,   3,   4,   5,   7,   8,   16,  31,  32,
                                         33,  48,  64,  65,  96,  100, 127, 128, 129, 200,
@@ -195,12 +199,14 @@ Drawer::Layout Drawer::drawLayout(const std::vector<int64_t> &extents,
   enum { Contiguous, Padded, Transposed, Inner, Broadcast };
   static constexpr int kinds[] = {Contiguous, Contiguous, Contiguous, Padded, Padded,
                                   Padded,     Transposed, Transposed, Inner,  Broadcast};
-  const int kind = limits.alignedRows ? int(Padded) : pick(engine, kinds);
+  int kind = limits.alignedRows ? int(Padded) : pick(engine, kinds);
+  if (isNeat && (kind == Inner || kind == Broadcast))
+    kind = Contiguous;
   std::vector<size_t> order(rank); // innermost first
   std::iota(order.rbegin(), order.rend(), 0);
   if (kind == Transposed) {
     // The last axis too, where no clause names it.
-    const size_t first = isOpen(clauses, rank - 1) && once(engine, 2) ? 0 : 1;
+    const size_t first = isOpen(clauses, rank - 1) && !isNeat && once(engine, 2) ? 0 : 1;
     for (size_t k = rank; k > first + 1; --k)
       std::swap(order[k - 1], order[first + below(engine, k - first)]);
     layout.kind = "transposed";
@@ -214,7 +220,8 @@ Drawer::Layout Drawer::drawLayout(const std::vector<int64_t> &extents,
     }
     if (open && axis != order.front() && kind == Padded) {
       static constexpr int64_t paddings[] = {1, 2, 3, 4, 8, 8, 16, 64};
-      next += limits.alignedRows ? (16 - next % 16) % 16 : pick(engine, paddings);
+      next += limits.alignedRows || isNeat ? (16 - next % 16) % 16 + (isNeat ? 16 : 0)
+                                           : pick(engine, paddings);
       layout.kind = "padded";
     }
     layout.strides[axis] = next;
@@ -299,7 +306,7 @@ bool Drawer::drawTensor(unsigned index) {
   drawn.view.extents = extents;
   drawn.view.strides = layout.strides;
   drawn.view.offset = GuardElements;
-  if (!limits.alignedRows && once(engine, 2))
+  if (!limits.alignedRows && !isNeat && once(engine, 2))
     drawn.view.offset += int64_t(1 + below(engine, 7)) * align;
   int64_t last = 0;
   for (size_t axis = 0; axis < extents.size(); ++axis)
@@ -390,6 +397,7 @@ std::optional<DrawnCall> Drawer::draw() {
   int64_t budget = limits.elements;
   for (unsigned attempt = 1; attempt <= 4000; ++attempt) {
     call = {};
+    isNeat = once(engine, 2);
     drawParameters();
     if (attempt % 200 == 0)
       budget *= 2; // the fixed dims need more
@@ -430,6 +438,31 @@ std::optional<DrawnCall> drawCall(const Instance &instance, Engine &engine,
   return Drawer(instance, engine, limits).draw();
 }
 
+namespace {
+
+bool uses(const Expr &expr, unsigned dim, std::set<const Expr *> &seen) {
+  if (!seen.insert(&expr).second)
+    return false;
+  bool result = expr.kind == Expr::Kind::SizeValue && contains(*expr.size, dim);
+  forEachChild(expr, [&](const Expr *child) { result |= uses(*child, dim, seen); });
+  return result;
+}
+
+/// Whether the number \p dim is a value in the computation, and not only an extent.
+bool uses(const std::vector<Statement> &body, unsigned dim, std::set<const Expr *> &seen) {
+  bool result = false;
+  for (const Statement &statement : body) {
+    if (statement.kind == Statement::Kind::Let)
+      result |= uses(*statement.let.value, dim, seen);
+    else if (statement.kind == Statement::Kind::Equation)
+      result |= uses(*statement.equation.value, dim, seen);
+    result |= uses(statement.body, dim, seen);
+  }
+  return result;
+}
+
+} // namespace
+
 std::optional<unsigned> batchDimOf(const Program &program) {
   for (unsigned dim = 0; dim < program.dims.size(); ++dim) {
     bool serves = !program.dims[dim].fixed && !program.dims[dim].definition;
@@ -439,8 +472,10 @@ std::optional<unsigned> batchDimOf(const Program &program) {
       for (size_t axis = leads; axis < tensor.extents.size(); ++axis)
         serves &= !contains(*tensor.extents[axis].size, dim);
     }
-    for (const Expr &expr : program.expressions)
-      serves &= expr.kind != Expr::Kind::SizeValue || !contains(*expr.size, dim);
+    std::set<const Expr *> seen;
+    serves &= !uses(program.body, dim, seen);
+    for (const Requirement &requirement : program.requirements)
+      serves &= !uses(*requirement.condition, dim, seen);
     for (const Dim &other : program.dims)
       serves &= !other.definition || !contains(*other.definition, dim);
     if (serves)
