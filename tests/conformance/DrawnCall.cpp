@@ -99,7 +99,7 @@ private:
 };
 
 int64_t Drawer::drawDim(Role role) {
-  if (isNeat && role == Role::Length)
+  if (isNeat && role == Role::Length && !once(engine, 3))
     return 16 * (1 + int64_t(below(engine, once(engine, 4) ? uint64_t(limits.longest) / 16 : 12)));
   static constexpr int64_t rows[] = {1, 1, 2, 2, 3, 4, 7, 8, 17, 33, 64, 100, 257},
                            lengths[] = {1,   2,   3,   4,   5,   7,   8,   16,  31,  32,

@@ -5,8 +5,8 @@
 //
 // S03, S12, S14: two switches decide about contraction, one in LLVM and one in the assembler, and a
 // third about subnormals; only the printed text says what was chosen. Every operator of the project
-// and of this folder for one target of each kind. The scan is this file's
-// own; what is admitted comes from the typed program, not from what code generation made of it.
+// and of this folder for one target of each kind. The scan is this file's own; what is admitted
+// comes from the typed program, not from what code generation made of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,20 +87,17 @@ std::set<std::string> specsFor(std::string_view target) {
   return names;
 }
 
-/// The instances of an operator that a target compiles here: all for sm_90, for the others, which
-/// differ from it in how they have a type, the one of that type (or else the first).
-std::vector<const Program *> instancesFor(std::string_view target,
-                                          const OperatorInstances &instance) {
-  std::vector<const Program *> result;
-  const ScalarType wanted = target == "sm_100" ? ScalarType::F32 : ScalarType::BF16;
-  for (const auto &program : instance.programs) {
-    const auto &types = program->typeArguments;
-    if (target == "sm_90" || (!types.empty() && types.front().second == wanted))
-      result.push_back(program.get());
-  }
-  if (result.empty())
-    result.push_back(instance.programs.front().get());
-  return result;
+/// The instance of an operator that is compiled for a target here: of the type in which the target
+/// differs most from the others, or else the first.
+std::vector<const Program *> instanceFor(std::string_view target,
+                                         const OperatorInstances &instance) {
+  const ScalarType wanted = target == "sm_90"    ? ScalarType::F16
+                            : target == "sm_100" ? ScalarType::F32
+                                                 : ScalarType::BF16;
+  for (const auto &program : instance.programs)
+    if (!program->typeArguments.empty() && program->typeArguments.front().second == wanted)
+      return {program.get()};
+  return {instance.programs.front().get()};
 }
 
 std::vector<const Program *> pointers(const OperatorInstances &instance) {
@@ -119,7 +116,7 @@ TEST_P(FieldReportsText, S03_NothingInPtxMayBeFusedOrFlushed) {
   for (const std::string &spec : specsFor(GetParam())) {
     Diagnostics diagnostics;
     for (const OperatorInstances &instance : instances(specNamed(spec), diagnostics)) {
-      std::vector<const Program *> programs = instancesFor(GetParam(), instance);
+      std::vector<const Program *> programs = instanceFor(GetParam(), instance);
       std::string error;
       auto image = nvptx::compile(*context, programs, target, {}, error);
       EXPECT_TRUE(image) << spec << ": " << error;
