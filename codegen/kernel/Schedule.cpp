@@ -143,12 +143,12 @@ static bool runsOnline(ir::OrderAttr order, const OrderAtoms &atoms) {
   return false;
 }
 
-static std::string phaseRefusal(const Phase &phase, const Layout &layout) {
+static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool holdsRow) {
   if (std::string wrong = layout.invalid(); !wrong.empty())
     return wrong;
   std::optional<int64_t> extent = phase.constantExtent();
   std::optional<int64_t> capacity = layout.capacity();
-  if (extent && capacity && *capacity < *extent)
+  if (holdsRow && extent && capacity && *capacity < *extent)
     return "the layout " + layout.text() + " holds " + std::to_string(*capacity) +
            " elements, the row has " + std::to_string(*extent);
   if (extent && layout.vector() > 1 && *extent % layout.vector() != 0)
@@ -226,7 +226,9 @@ static std::string jobRefusal(const Job &job, const JobSchedule &how) {
     break;
   }
   for (auto [index, phase] : llvm::enumerate(job.phases))
-    if (std::string wrong = phaseRefusal(phase, how.layout(index)); !wrong.empty())
+    if (std::string wrong = phaseRefusal(phase, how.layout(index),
+                                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread);
+        !wrong.empty())
       return wrong;
   return {};
 }

@@ -46,6 +46,12 @@ public:
   void input(const std::string &name, tensor::StorageType type, const std::vector<int64_t> &shape,
              const std::vector<Bits> &elements);
   void output(const std::string &name, tensor::StorageType type, const std::vector<int64_t> &shape);
+  /// An input that is a view of a buffer with these elements.
+  void inputView(const std::string &name, tensor::StorageType type,
+                 const std::vector<Bits> &elements, tensor::StridedView view);
+  /// An output, row-major, whose first element lies \p offset elements behind an aligned address.
+  void outputAt(const std::string &name, tensor::StorageType type,
+                const std::vector<int64_t> &shape, int64_t offset);
 
   /// Runs it. Afterwards all guards and inputs are as they were, or the test has failed.
   RunResult run(const Backend &backend, const std::string &variant = "");
@@ -61,10 +67,12 @@ private:
     tensor::TensorData storage;
     tensor::StridedView view;
     bool isOutput;
+    size_t first = 0;              ///< of an output: the byte of the buffer where it begins
     std::vector<std::byte> before; ///< as it is before each run
   };
-  void add(const std::string &name, tensor::StorageType type, const std::vector<int64_t> &shape,
-           bool isOutput, const std::vector<Bits> &elements);
+  /// A buffer of \p count elements, filled from the front.
+  Buffer &add(const std::string &name, tensor::StorageType type, size_t count, bool isOutput,
+              const std::vector<Bits> &elements);
 
   const LoadedSpec &spec;
   std::string op;
@@ -77,11 +85,8 @@ using Outputs = std::map<std::string, std::vector<Bits>>;
 /// Every output of the call by the reference interpreter; a failure of it is a test failure.
 Outputs referenceOf(Call &call);
 
-/// Whether a compiler's message says that it cannot do this yet, and not that something is wrong.
-bool isLacking(const std::string &message);
-
 /// Runs the call on \p backend, with its variants as `everyVariant` says, and expects every
-/// output to be \p expected. Returns why the backend cannot run it yet, or an empty string.
+/// output to be \p expected. Returns what this machine lacks, such as a GPU, or an empty string.
 std::string expectOutputs(Call &call, const Backend &backend, const Outputs &expected);
 
 /// \p count floats of \p type, +-(1 + m) 2^e with e from \p low to \p high, from a fixed sequence.
