@@ -14,8 +14,9 @@
 
 namespace h3::nvptx {
 
-/// `h3-nvptx-lower-scalars`: named approximations, directed roundings and, where \p target has them,
-/// conversions to 8-bit floats become the NVVM intrinsics of the PTX instructions with those names.
+/// `h3-nvptx-lower-scalars`: named approximations, directed roundings and, where \p target has
+/// them, conversions to 8-bit floats become the NVVM intrinsics of the PTX instructions with those
+/// names.
 std::unique_ptr<mlir::Pass> createLowerScalarsPass(const Target &target);
 
 /// `h3-nvptx-canonical-nan`: an `h3.to_bits` of a value whose NaN \p target makes canonical itself

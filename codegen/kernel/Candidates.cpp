@@ -144,7 +144,9 @@ Candidate rate(const Job &job, JobSchedule schedule, int64_t extent) {
           : held;
   candidate.accesses = static_cast<unsigned>(perThread / layout.vector());
   candidate.accessBytes = layout.vector() * std::max(1u, job.narrowest);
-  constexpr double anElement = 8, anAccess = 6, aThread = 24, comfortable = 16;
+  constexpr double anElement = 8, anAccess = 6, aThread = 24;
+  // One access of the narrowest type: what a thread needs to keep memory busy.
+  double comfortable = std::max(4u, 16 / std::max(1u, job.narrowest));
   double instructions = threads * (perThread * anElement + candidate.accesses * anAccess +
                                    exchanges(job, threads) + aThread);
   if (held > comfortable)
@@ -174,8 +176,8 @@ std::vector<ir::OrderAttr> ordersOf(const Job &job) {
 class Search {
 public:
   Search(const Job &job, unsigned accessBytes, const RowClass &rows)
-      : job(job), widest(std::max<int64_t>(1, (accessBytes ? 16 : job.narrowest) /
-                                                  std::max(1u, job.narrowest))),
+      : job(job), widest(perAccess(accessBytes ? 16 : job.narrowest, job.narrowest)),
+        widestSpread(perAccess(accessBytes ? 16 : job.widest, job.widest)),
         capacity(rows.capacity) {
     if (!job.phases.empty())
       known = job.phases.front().constantExtent();
@@ -193,8 +195,13 @@ private:
     return extent ? std::min(widest, *extent & -*extent) : widest;
   }
 
+  static int64_t perAccess(unsigned bytes, unsigned element) {
+    return std::max(1u, bytes / std::max(1u, element));
+  }
+
   const Job &job;
-  int64_t widest;
+  int64_t widest;       ///< elements of the narrowest type in an access
+  int64_t widestSpread; ///< of the widest type: a spread thread has one access of each tensor
   std::optional<int64_t> capacity, known;
   std::vector<Candidate> found;
   std::string reason;
@@ -217,7 +224,7 @@ void Search::add(JobSchedule schedule, int64_t extent) {
 }
 
 void Search::spread() {
-  for (int64_t vector = widest; vector >= 1; vector /= 2) {
+  for (int64_t vector = widestSpread; vector >= 1; vector /= 2) {
     JobSchedule schedule;
     schedule.kind = JobSchedule::Kind::Spread;
     Layout layout;
@@ -358,8 +365,7 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
     team = std::max(team, best.threads());
     schedule.jobs.push_back(best);
   }
-  // A team of several warps has a block of its own.
-  schedule.blockThreads = team > 32 ? team : 256;
+  schedule.blockThreads = std::max(team, 128u);
   error = refusal(jobs, schedule);
   if (!error.empty())
     return {};

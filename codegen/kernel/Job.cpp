@@ -77,8 +77,10 @@ std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
     }
     for (const Phase &phase : job.phases)
       phase.body().walk([&](Operation *inner) {
-        if (unsigned bytes = accessedBytes(inner, phase.element()))
+        if (unsigned bytes = accessedBytes(inner, phase.element())) {
           job.narrowest = job.narrowest ? std::min(job.narrowest, bytes) : bytes;
+          job.widest = std::max(job.widest, bytes);
+        }
       });
     bool isNested = false;
     rows.walk([&](ir::ReduceOp reduce) { isNested |= reduce->getParentOp() != rows; });

@@ -32,8 +32,9 @@ struct Job {
   ir::ForallOp rows;
   std::vector<Phase> phases;       ///< in text order
   std::vector<ir::StoreOp> stores; ///< one value a row
-  /// Bytes of the narrowest element that is accessed along the row; 0 if there is none.
-  unsigned narrowest = 0;
+  /// Bytes of the narrowest and of the widest element that is accessed along the row; 0 if there is
+  /// none.
+  unsigned narrowest = 0, widest = 0;
 
   bool hasReduction() const;
   /// The extent of all phases; null if they differ or there are none.

@@ -52,6 +52,8 @@ private:
     Value exists;             ///< null: it does
     Value isFirst;            ///< the thread that stores what a row has once
     std::vector<Leaf> leaves; ///< of a row that is held, or the vector of a spread job
+    /// What was emitted for the row itself ahead of its phases.
+    SmallVector<std::pair<Value, Value>> bound;
   };
 
   void addArgument(mlir::Type type, plan::ArgumentSpec::Kind kind, uint32_t index);
@@ -66,12 +68,13 @@ private:
   void emitSpread(const Job &job, const JobSchedule &how, const Team &team, Value number);
   void emitTeam(const Job &job, const JobSchedule &how, const JobRange &range, const Team &team,
                 Value number);
-  void emitEarly(Row &row);
+  void emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done);
   void emitRow(Row &row);
   void emitElements(Row &row, size_t phase, ir::ForallOp loop);
   void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector);
   void emitRowStore(Row &row, ir::StoreOp store);
-  void bindRow(const Job &job, Value row, Value vectors, Value *vectorIndex);
+  void bindRow(const Job &job, Value row, Value vectors, Value *last);
+  Value existing(Row &row, const JobRange &range, Value number, unsigned count);
   Value both(Value a, Value b);
   template <typename Op> Value make(Value lhs, Value rhs) {
     return Op::create(builder, builder.getUnknownLoc(), lhs, rhs);
@@ -192,6 +195,10 @@ void KernelEmitter::planJobs() {
     if (!error.empty())
       return;
     guardLayouts(job, how);
+    if (how.rows > 1 && ir::ForallOp(job.rows).getExtents().size() > 1)
+      guards.add(
+          plan.alignedTo(guards.expression(ir::ForallOp(job.rows).getExtents().back()), how.rows),
+          "a team has rows that differ in the last index only");
     int64_t teamsPerBlock = schedule.blockThreads / how.threads();
     ranges.push_back({rows, blocks, {}, {}, teamsPerBlock});
     indexArgument(rows);
@@ -365,7 +372,8 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
 
 void KernelEmitter::emitSpread(const Job &job, const JobSchedule &how, const Team &team,
                                Value number) {
-  Row row{job, how, team, {}, {}, {}};
+  Row row{job, how, team, {}, {}, {}, {}};
+  early.clear();
   if (job.phases.empty()) {
     bindRow(job, number, {}, nullptr);
     return emitRow(row);
@@ -385,43 +393,76 @@ void KernelEmitter::emitSpread(const Job &job, const JobSchedule &how, const Tea
   emitRow(row);
 }
 
-/// One row after another. Threads behind the last row repeat it and store nothing: shuffles and
-/// barriers need every thread.
+/// Threads behind the last row repeat it and store nothing: shuffles and barriers need every
+/// thread.
 void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRange &range,
                              const Team &team, Value number) {
   Location loc = builder.getUnknownLoc();
-  Row row{job, how, team, {}, {}, {}};
+  Row row{job, how, team, {}, {}, {}, {}};
   if (!job.stores.empty() && team.threads > 1)
     row.isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, team.member,
                                         elements.constant(0));
-  if (how.kind == JobSchedule::Kind::Hold && !job.phases.empty())
+  early.clear();
+  if (how.kind == JobSchedule::Kind::Loop) {
+    if (team.threads > 1 && range.teamsPerBlock > 1)
+      number = existing(row, range, number, 1);
+    bindRow(job, number, {}, nullptr);
+    return emitRow(row);
+  }
+  if (!job.phases.empty())
     row.leaves = Walk(builder, elements, team, how.layouts.front(), job.phases.front()).group();
 
-  OpBuilder::InsertionGuard guard(builder);
-  bool mayMiss = (team.threads > 1 && range.teamsPerBlock > 1) || how.rows > 1;
-  if (how.rows > 1) {
-    // What does not depend on the row is read once, for all of them.
-    emitEarly(row);
-    early.clear();
-    auto loop = scf::ForOp::create(builder, loc, elements.constant(0), elements.constant(how.rows),
-                                   elements.constant(1));
-    builder.setInsertionPointToStart(loop.getBody());
-    number = make<arith::AddIOp>(number, loop.getInductionVar());
-    exchange->setRepeats(true);
+  // Rows that a team takes are neighbours: all their indices but the last agree, where there are
+  // several. What does not depend on the last one is read once, then all that the rows read by
+  // themselves is asked for, then they are computed.
+  unsigned count = how.rows;
+  bool sharesOuter = count > 1 && ir::ForallOp(job.rows).getIndices().size() > 1;
+  bool mayMiss = team.threads > 1 && range.teamsPerBlock > 1;
+  emitEarly(row, {});
+  Value last;
+  if (sharesOuter) {
+    if (mayMiss)
+      number = existing(row, range, number, count);
+    bindRow(job, number, {}, &last);
+    emitEarly(row, {});
   }
-  if (mayMiss) {
-    row.exists =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, range.rowCount);
-    Value last = make<arith::SubIOp>(range.rowCount, elements.constant(1));
-    number = arith::SelectOp::create(builder, loc, row.exists, number, last);
+  llvm::SmallPtrSet<Operation *, 16> shared = early;
+  std::vector<Row> rows(count, row);
+  for (unsigned k = 0; k < count; ++k) {
+    if (sharesOuter) {
+      Value index = k ? make<arith::AddIOp>(last, elements.constant(k)) : last;
+      elements.bind(ir::ForallOp(job.rows).getIndices().back(), index);
+    } else {
+      Value own = k ? make<arith::AddIOp>(number, elements.constant(k)) : number;
+      if (mayMiss || count > 1)
+        own = existing(rows[k], range, own, 1);
+      bindRow(job, own, {}, nullptr);
+    }
+    emitEarly(rows[k], shared);
+    for (Value index : ir::ForallOp(job.rows).getIndices())
+      rows[k].bound.push_back({index, elements.emitted(index)});
   }
-  bindRow(job, number, {}, nullptr);
-  emitRow(row);
-  exchange->setRepeats(false);
+  for (Row &one : rows) {
+    elements.forbidAliasedLoads(false);
+    for (auto [value, emitted] : one.bound)
+      elements.bind(value, emitted);
+    emitRow(one);
+  }
 }
 
-/// The row's indices, the last running fastest; behind them, for a spread job, the vector's.
-void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *vectorIndex) {
+/// Notes in \p row whether the \p count rows from \p number on exist; the number, or that of the
+/// last that do.
+Value KernelEmitter::existing(Row &row, const JobRange &range, Value number, unsigned count) {
+  Location loc = builder.getUnknownLoc();
+  row.exists =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, range.rowCount);
+  Value last = make<arith::SubIOp>(range.rowCount, elements.constant(count));
+  return arith::SelectOp::create(builder, loc, row.exists, number, last);
+}
+
+/// The row's indices, the last running fastest; behind them, for a spread job, the vector's. With
+/// \p last, the last of them is not bound but given there.
+void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *last) {
   ir::ForallOp rows = job.rows;
   SmallVector<Value> extents;
   for (Value extent : rows.getExtents())
@@ -435,8 +476,8 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
   }
   if (!indices.empty())
     indices[0] = number;
-  if (vectors)
-    *vectorIndex = indices.pop_back_val();
+  if (last)
+    *last = indices.pop_back_val();
   for (auto [index, value] : llvm::zip(rows.getIndices(), indices))
     elements.bind(index, value);
 }
@@ -444,13 +485,18 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
 /// Everything that a held row reads and that waits for no reduction is asked for first, so that
 /// memory works while these shuffle (the threads behind the last row repeat it, so that they may
 /// read too).
-void KernelEmitter::emitEarly(Row &row) {
+void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done) {
   ir::ForallOp rows = row.job.rows;
-  for (Operation &inner : rows.getBody().front().without_terminator())
-    if (!isa<ir::ReduceOp, ir::ForallOp, ir::StoreOp>(inner) && elements.isReady(inner)) {
-      elements.emit(inner);
-      early.insert(&inner);
-    }
+  for (Operation &inner : rows.getBody().front().without_terminator()) {
+    if (isa<ir::ReduceOp, ir::ForallOp, ir::StoreOp>(inner) || done.contains(&inner) ||
+        !elements.isReady(inner))
+      continue;
+    elements.emit(inner);
+    early.insert(&inner);
+    if (elements.error().empty())
+      for (Value result : inner.getResults())
+        row.bound.push_back({result, elements.emitted(result)});
+  }
   for (Leaf &leaf : row.leaves)
     for (const Phase &phase : row.job.phases) {
       elements.enter(phase.element(), leaf, row.how.layouts.front().vector());
@@ -460,9 +506,6 @@ void KernelEmitter::emitEarly(Row &row) {
 
 void KernelEmitter::emitRow(Row &row) {
   ir::ForallOp rows = row.job.rows;
-  early.clear();
-  if (row.how.kind == JobSchedule::Kind::Hold)
-    emitEarly(row);
   size_t number = 0;
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (!error.empty() || !elements.error().empty())

@@ -202,6 +202,9 @@ static std::string jobRefusal(const Job &job, const JobSchedule &how) {
   if (how.layouts.size() != expected)
     return "the job has " + std::to_string(job.phases.size()) + " phases, the schedule " +
            std::to_string(how.layouts.size()) + " layouts";
+  if (how.rows > 1 &&
+      (how.kind != JobSchedule::Kind::Hold || ir::ForallOp(job.rows).getIndices().empty()))
+    return "a team takes several rows only where it holds them";
   switch (how.kind) {
   case JobSchedule::Kind::Spread:
     if (job.hasReduction())

@@ -16,8 +16,8 @@
 //   spread(v:V)              no reduction: every vector of every row is a thread's
 //
 // and a kernel `access=BYTES index=BITS block=THREADS | JOB | JOB...`; access=1 reads single
-// elements of any stride. `hold` may take several rows a team, one after another, so that what does
-// not depend on the row is read once: hold(LAYOUT) rows:4.
+// elements of any stride. With `hold` a team may take several rows that are neighbours, so that
+// what does not depend on the row, or not on its last index, is read once: hold(LAYOUT) rows:4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ struct JobSchedule {
   Kind kind = Kind::Spread;
   /// Hold: one. Loop: one a phase. Spread: one, a vector (or nothing for single elements).
   std::vector<Layout> layouts;
-  unsigned rows = 1; ///< Hold: rows that a team takes, one after another
+  unsigned rows = 1; ///< Hold: rows that a team takes
 
   const Layout &layout(size_t phase) const { return layouts[kind == Kind::Loop ? phase : 0]; }
   /// Threads of one team.

@@ -60,7 +60,7 @@ std::vector<plan::Tensor> forPlan(const Instance &instance, const DrawnCall &cal
                                   std::span<const uint64_t> addresses);
 
 struct DrawLimits {
-  int64_t elements = 800;            ///< of all tensors together, unless fixed dims need more
+  int64_t elements = 800;             ///< of all tensors together, unless fixed dims need more
   int64_t longest = 2600;             ///< extent of a free dim that is the length of a row
   std::map<unsigned, int64_t> dims{}; ///< values of these dims, whatever the other limits say
   /// Rows follow each other at multiples of 16 elements from an aligned start, so that any range of

@@ -165,6 +165,7 @@ class Replay:
         torch.cuda.synchronize()
         turns = -(-GRAPH_LAUNCHES // len(sets))
         self.launches = turns * len(sets)
+        self.sets = sets  # the graph has their addresses
         self.held = [None] * len(sets)  # results: each set has memory of its own
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
