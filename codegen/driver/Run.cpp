@@ -384,6 +384,7 @@ RunResult runMembers(const RunRequest &request, const Members &members,
               std::back_inserter(all.owned));
     all.variants = runner.result.variants;
     all.report = runner.result.report;
+    all.times = runner.result.times;
   }
   all.report += fmt::format(", {} member{}", runners.size(), runners.size() == 1 ? "" : "s");
   return all;

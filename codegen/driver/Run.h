@@ -17,7 +17,9 @@
 #include "runtime/tensor/Slice.h"
 #include "runtime/tensor/TensorData.h"
 
+#include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,10 +46,26 @@ struct RunRequest {
   unsigned repetitions = 0; ///< cuda: time this many launches more
 };
 
+/// Times of one launch in microseconds, as means over many (runtime/cuda/Session.h), and what was
+/// launched.
+struct LaunchTimes {
+  std::string device, driver, ptxas, variant, entry;
+  std::array<uint32_t, 3> grid{}, block{};
+  uint32_t sharedBytes = 0; ///< dynamic
+  unsigned registers = 0, spillBytes = 0;
+  unsigned repetitions = 0;
+  uint64_t bufferBytes = 0; ///< of all buffers of one call
+  double plain = 0;         ///< launched one by one: what the host spends on a launch may show
+  double same = 0;          ///< replayed by a CUDA graph, always on the same buffers
+  double rotated = 0;       ///< replayed by a CUDA graph, on `copies` sets of buffers in turn
+  unsigned copies = 0;      ///< 256 MiB in all or more, and 8 or more, where memory allows
+};
+
 struct RunResult {
   ExitCode code = ExitCode::Good;
   std::string message;               ///< why not Good: one line, or rendered diagnostics
   std::string report;                ///< what ran: the variant, the device
+  std::optional<LaunchTimes> times;  ///< cuda: if repetitions were asked for
   std::vector<std::string> variants; ///< of the image, best first; empty without an image
   /// By tensor, with the number where the tensors were bound with one. An output that was not bound
   /// got a buffer of its own, contiguous in the operator's shape, in `owned`.

@@ -8,13 +8,16 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
 
 namespace h3 {
 namespace {
 
 struct RunOptions {
   SpecOptions specs;
-  std::string path, op, backend = "reference", output, ptxas, variant, schedule, target = "sm_90";
+  std::string path, op, backend = "reference", output, ptxas, variant, schedule, target = "sm_90",
+                        times;
   unsigned repetitions = 0;
   std::vector<std::string> inputs, bindings, expectations, settings;
 };
@@ -35,6 +38,7 @@ private:
   bool select(const std::string &reference, BoundView &view);
   ExitCode compare(const RunResult &result);
   ExitCode write(const RunResult &result);
+  ExitCode writeTimes(const LaunchTimes &times);
 
   const RunOptions &options;
   std::vector<tensor::TensorFile> files;
@@ -115,7 +119,36 @@ ExitCode RunCommand::write(const RunResult &result) {
   return ExitCode::Good;
 }
 
+ExitCode RunCommand::writeTimes(const LaunchTimes &times) {
+  auto triple = [](const std::array<uint32_t, 3> &values) {
+    return llvm::json::Array({values[0], values[1], values[2]});
+  };
+  llvm::json::Object object{
+      {"block", triple(times.block)},
+      {"buffer_bytes", times.bufferBytes},
+      {"copies", times.copies},
+      {"device", times.device},
+      {"driver", times.driver},
+      {"entry", times.entry},
+      {"graph_rotated_us", times.rotated},
+      {"graph_same_us", times.same},
+      {"grid", triple(times.grid)},
+      {"plain_us", times.plain},
+      {"ptxas", times.ptxas},
+      {"registers", times.registers},
+      {"repetitions", times.repetitions},
+      {"shared_bytes", times.sharedBytes},
+      {"spill_bytes", times.spillBytes},
+      {"variant", times.variant},
+  };
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
+  return writeFile(options.times, text) ? ExitCode::Good : ExitCode::BadInput;
+}
+
 ExitCode RunCommand::run() {
+  if (!options.times.empty() && (options.backend != "cuda" || options.repetitions == 0))
+    return bad("--time-json has nothing to write without --time N on the backend cuda");
   LoadedSpec spec;
   Diagnostics diagnostics;
   if (!loadSpec(options.path, options.specs.path, spec, diagnostics)) {
@@ -161,6 +194,8 @@ ExitCode RunCommand::run() {
   ExitCode code = compare(result);
   if (!options.output.empty() && code != ExitCode::BadInput)
     code = worse(code, write(result));
+  if (!options.times.empty() && result.times && code != ExitCode::BadInput)
+    code = worse(code, writeTimes(*result.times));
   return code;
 }
 
@@ -186,7 +221,9 @@ void registerRun(CLI::App &app, Outcome outcome) {
                       "Backends ptx, cuda: compile this schedule alone");
   command->add_option("--variant", options->variant,
                       "Backends ptx, cuda: the only variant that may serve");
-  command->add_option("--time", options->repetitions, "Backend cuda: time this many launches more");
+  command->add_option("--time", options->repetitions,
+                      "Backend cuda: time this many launches more, one by one and by CUDA graph");
+  command->add_option("--time-json", options->times, "With --time: write the times to this file");
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = RunCommand(*options).run(); });
 }

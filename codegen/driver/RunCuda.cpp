@@ -30,6 +30,11 @@ private:
   bool makeImage(const cuda::Session &session);
   bool upload(cuda::Session &session);
   bool launch(cuda::Session &session);
+  bool time(cuda::Session &session, const plan::Launch &launch);
+  /// How many sets of buffers, with those that are there, leave nothing in a cache.
+  std::optional<unsigned> copiesToRotate(const cuda::Session &session, uint64_t bytes);
+  /// The same call on new copies of its buffers. Empty after a failure.
+  std::optional<plan::Launch> onCopies(cuda::Session &session);
   bool download(cuda::Session &session);
 
   const BoundCall &call;
@@ -37,6 +42,7 @@ private:
   plan::OperatorPlan plan;
   std::shared_ptr<RunnableImage> image;
   std::map<tensor::TensorData *, uint64_t> addresses; ///< on the device, by buffer
+  std::string assembler;                              ///< its version
 };
 
 /// Compiles for exactly the capability of the device.
@@ -68,7 +74,8 @@ bool CudaRun::makeImage(const cuda::Session &session) {
   if (!chosen)
     return false;
   plan = std::move(*chosen);
-  result.report = fmt::format("{} ({}), ptxas {}", session.deviceName(), name, ptxas->version);
+  assembler = ptxas->version;
+  result.report = fmt::format("{} ({}), ptxas {}", session.deviceName(), name, assembler);
   return true;
 }
 
@@ -98,15 +105,95 @@ bool CudaRun::launch(cuda::Session &session) {
     fail(*failure);
     return false;
   }
-  if (call.request.repetitions) {
-    cuda::Result<float> mean = session.time(bytes, variant.entry, launch, call.request.repetitions);
+  return call.request.repetitions == 0 || time(session, launch);
+}
+
+std::optional<unsigned> CudaRun::copiesToRotate(const cuda::Session &session, uint64_t bytes) {
+  constexpr uint64_t kLeastBytes = 256 << 20; // several times the largest L2, 126 MB
+  constexpr uint64_t kLeastCopies = 8;
+  constexpr uint64_t kMostCopies = 1024; // tiny calls: a graph of as many nodes
+  cuda::Result<size_t> available = session.freeMemory();
+  if (!available) {
+    fail(available.error());
+    return {};
+  }
+  bytes = std::max<uint64_t>(bytes, 1);
+  uint64_t wanted = std::max(kLeastCopies, (kLeastBytes + bytes - 1) / bytes);
+  uint64_t fitting = 1 + *available / 2 / bytes;
+  return static_cast<unsigned>(std::min({wanted, fitting, kMostCopies}));
+}
+
+std::optional<plan::Launch> CudaRun::onCopies(cuda::Session &session) {
+  std::map<tensor::TensorData *, uint64_t> copies;
+  for (auto [storage, address] : addresses) {
+    cuda::Result<uint64_t> copy = session.duplicate(address);
+    if (!copy) {
+      fail(copy.error());
+      return {};
+    }
+    copies[storage] = *copy;
+  }
+  RunResult unreported;
+  std::optional<plan::Launch> launch = planLaunch(
+      call, plan, [&](tensor::TensorData *storage) { return copies[storage]; }, unreported);
+  if (!launch)
+    fail(unreported.code, unreported.message);
+  return launch;
+}
+
+bool CudaRun::time(cuda::Session &session, const plan::Launch &launch) {
+  const plan::Variant &variant = plan.variants[launch.variant];
+  auto bytes = std::as_bytes(std::span(image->assembly->cubin));
+  LaunchTimes times;
+  times.device = session.deviceName();
+  times.driver =
+      fmt::format("{}.{}", session.driverVersion() / 1000, session.driverVersion() % 1000 / 10);
+  times.ptxas = assembler;
+  times.variant = variant.name;
+  times.entry = variant.entry;
+  times.grid = launch.grid;
+  times.block = launch.block;
+  times.sharedBytes = launch.sharedBytes;
+  if (auto usage = image->assembly->usage.find(variant.entry);
+      usage != image->assembly->usage.end()) {
+    times.registers = usage->second.registers;
+    times.spillBytes = usage->second.spillBytes;
+  }
+  times.repetitions = call.request.repetitions;
+  for (auto [storage, address] : addresses)
+    times.bufferBytes += storage->data.size();
+
+  auto measured = [&](double &microseconds, cuda::Result<float> mean) {
     if (!mean) {
       fail(mean.error());
       return false;
     }
-    result.report +=
-        fmt::format(", {:.2f} us a launch (mean of {})", *mean * 1000, call.request.repetitions);
+    microseconds = *mean * 1000;
+    return true;
+  };
+  std::vector<plan::Launch> launches = {launch};
+  if (!measured(times.plain, session.time(bytes, variant.entry, launch, times.repetitions)) ||
+      !measured(times.same, session.timeGraph(bytes, variant.entry, launches, times.repetitions)))
+    return false;
+  std::optional<unsigned> copies = copiesToRotate(session, times.bufferBytes);
+  if (!copies)
+    return false;
+  times.copies = *copies;
+  // Every buffer begins at a multiple of 256 bytes, so that all copies get the same variant.
+  while (launches.size() < times.copies) {
+    std::optional<plan::Launch> next = onCopies(session);
+    if (!next)
+      return false;
+    launches.push_back(*next);
   }
+  if (!measured(times.rotated,
+                session.timeGraph(bytes, variant.entry, launches, times.repetitions)))
+    return false;
+  result.report +=
+      fmt::format(", {:.2f} us a launch (mean of {}), by graph {:.2f} us on the same "
+                  "buffers, {:.2f} us on {} sets of buffers in turn",
+                  times.plain, times.repetitions, times.same, times.rotated, times.copies);
+  result.times = std::move(times);
   return true;
 }
 

@@ -25,6 +25,8 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 
 inline constexpr CUresult kSuccess = 0;         ///< CUDA_SUCCESS
 inline constexpr CUresult kErrorNoDevice = 100; ///< CUDA_ERROR_NO_DEVICE
@@ -35,6 +37,7 @@ inline constexpr int kAttributeCapabilityMinor = 76;
 inline constexpr int kFunctionMaxDynamicShared =
     8; ///< CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned kStreamNonBlocking = 1; ///< CU_STREAM_NON_BLOCKING
+inline constexpr int kStreamCaptureRelaxed = 2;   ///< CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr unsigned kEventDefault = 0;      ///< CU_EVENT_DEFAULT: with timing
 
 /// One pointer for each row of functions.def.

@@ -114,6 +114,20 @@ std::optional<Failure> DeviceBuffer::fill(uint8_t value, const Stream &stream) c
   });
 }
 
+std::optional<Failure> DeviceBuffer::copyFrom(const DeviceBuffer &from,
+                                              const Stream &stream) const {
+  if (from.size() > length)
+    return badInput(tooLong(from.size(), length));
+  if (from.size() == 0)
+    return std::nullopt;
+  const PrimaryContext &context = *owned.context();
+  return context.inside([&] {
+    return context.driver().check(
+        context.api().memcpyDtoDAsync(address(), from.address(), from.size(), stream.handle()),
+        "cuMemcpyDtoDAsync");
+  });
+}
+
 Result<Module> Module::load(ContextRef context, std::span<const std::byte> cubin) {
   static constexpr unsigned char kElf[] = {0x7f, 'E', 'L', 'F'};
   if (cubin.size() < 64 || std::memcmp(cubin.data(), kElf, sizeof(kElf)) != 0)
@@ -165,6 +179,41 @@ Result<float> Event::millisecondsSince(const Event &start) const {
   if (failure)
     return *failure;
   return milliseconds;
+}
+
+Result<Graph> Graph::capture(ContextRef context, const Stream &stream,
+                             const std::function<std::optional<Failure>()> &body) {
+  const DriverApi &api = context->api();
+  if (auto failure = context->inside([&] {
+        return context->driver().check(
+            api.streamBeginCapture(stream.handle(), kStreamCaptureRelaxed), "cuStreamBeginCapture");
+      }))
+    return *failure;
+  std::optional<Failure> failure = body();
+  Result<CUgraph> recorded = make<CUgraph>(*context, "cuStreamEndCapture", [&](CUgraph *result) {
+    return api.streamEndCapture(stream.handle(), result);
+  });
+  // A capture that went wrong ends with an error of its own; the body's is the cause.
+  if (!recorded)
+    return failure ? *failure : recorded.error();
+  const Owned<CUgraph, &DriverApi::graphDestroy> graph(context, *recorded);
+  if (failure)
+    return *failure;
+  Result<CUgraphExec> handle =
+      make<CUgraphExec>(*context, "cuGraphInstantiate", [&](CUgraphExec *result) {
+        return api.graphInstantiate(result, graph.handle(), 0);
+      });
+  if (!handle)
+    return handle.error();
+  return Graph({std::move(context), *handle});
+}
+
+std::optional<Failure> Graph::launch(const Stream &stream) const {
+  const PrimaryContext &context = *owned.context();
+  return context.inside([&] {
+    return context.driver().check(context.api().graphLaunch(owned.handle(), stream.handle()),
+                                  "cuGraphLaunch");
+  });
 }
 
 std::optional<Failure> launch(const PrimaryContext &context, CUfunction function,

@@ -18,6 +18,7 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/plan/Plan.h"
 
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -113,6 +114,9 @@ public:
   std::optional<Failure> download(std::span<std::byte> to, const Stream &stream) const;
   std::optional<Failure> fill(uint8_t value, const Stream &stream) const;
 
+  /// Copies all of `from`, which is no longer than this buffer, in stream order.
+  std::optional<Failure> copyFrom(const DeviceBuffer &from, const Stream &stream) const;
+
 private:
   DeviceBuffer(Owned<CUdeviceptr, &DriverApi::memFree> owned, size_t length)
       : owned(std::move(owned)), length(length) {}
@@ -147,6 +151,24 @@ public:
 private:
   explicit Event(Owned<CUevent, &DriverApi::eventDestroy> owned) : owned(std::move(owned)) {}
   Owned<CUevent, &DriverApi::eventDestroy> owned;
+};
+
+/// Work recorded once and replayed as a whole: the driver then spends less between two kernels than
+/// when each is launched alone.
+class Graph {
+public:
+  /// Records what `body` enqueues on `stream`, which does not run it. A stream is not left in
+  /// capture, also when the body fails. The body must not wait for the stream.
+  static Result<Graph> capture(ContextRef context, const Stream &stream,
+                               const std::function<std::optional<Failure>()> &body);
+
+  /// Enqueues a replay of everything recorded.
+  std::optional<Failure> launch(const Stream &stream) const;
+
+private:
+  explicit Graph(Owned<CUgraphExec, &DriverApi::graphExecDestroy> owned)
+      : owned(std::move(owned)) {}
+  Owned<CUgraphExec, &DriverApi::graphExecDestroy> owned;
 };
 
 /// Launches what a plan says, on the stream that is given; there is no default one. An empty launch

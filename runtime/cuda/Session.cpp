@@ -64,6 +64,29 @@ Result<uint64_t> Session::allocate(size_t size, uint8_t fill) {
   return buffers.back().address();
 }
 
+Result<uint64_t> Session::duplicate(uint64_t address) {
+  Result<const DeviceBuffer *> from = bufferAt(address);
+  if (!from)
+    return from.error();
+  Result<DeviceBuffer> buffer = DeviceBuffer::allocate(context, (*from)->size());
+  if (!buffer)
+    return buffer.error();
+  if (auto failure = buffer->copyFrom(**from, stream))
+    return *failure;
+  buffers.push_back(std::move(*buffer));
+  return buffers.back().address();
+}
+
+Result<size_t> Session::freeMemory() const {
+  size_t available = 0, total = 0;
+  if (auto failure = context->inside([&] {
+        return context->driver().check(context->api().memGetInfo(&available, &total),
+                                       "cuMemGetInfo");
+      }))
+    return *failure;
+  return available;
+}
+
 Result<const DeviceBuffer *> Session::bufferAt(uint64_t address) const {
   for (const DeviceBuffer &buffer : buffers)
     if (buffer.address() == address)
@@ -121,6 +144,52 @@ Result<float> Session::time(std::span<const std::byte> cubin, const std::string 
   Result<CUfunction> kernel = function(cubin, entry);
   if (!kernel)
     return kernel.error();
+  Result<float> milliseconds = between([&]() -> std::optional<Failure> {
+    for (unsigned i = 0; i < repetitions; ++i)
+      if (auto failure = cuda::launch(*context, *kernel, launch, stream))
+        return failure;
+    return std::nullopt;
+  });
+  if (!milliseconds)
+    return milliseconds.error();
+  return *milliseconds / static_cast<float>(repetitions);
+}
+
+Result<float> Session::timeGraph(std::span<const std::byte> cubin, const std::string &entry,
+                                 std::span<const plan::Launch> launches, unsigned repetitions) {
+  if (launches.empty() || std::any_of(launches.begin(), launches.end(),
+                                      [](const plan::Launch &launch) { return launch.isEmpty(); }))
+    return 0.0f;
+  Result<CUfunction> kernel = function(cubin, entry);
+  if (!kernel)
+    return kernel.error();
+  const size_t turns = (kGraphLaunches + launches.size() - 1) / launches.size();
+  Result<Graph> graph = Graph::capture(context, stream, [&]() -> std::optional<Failure> {
+    for (size_t turn = 0; turn < turns; ++turn)
+      for (const plan::Launch &launch : launches)
+        if (auto failure = cuda::launch(*context, *kernel, launch, stream))
+          return failure;
+    return std::nullopt;
+  });
+  if (!graph)
+    return graph.error();
+  const size_t inGraph = turns * launches.size();
+  const size_t replays = std::max<size_t>((repetitions + inGraph - 1) / inGraph, 1);
+  auto replay = [&]() -> std::optional<Failure> {
+    for (size_t i = 0; i < replays; ++i)
+      if (auto failure = graph->launch(stream))
+        return failure;
+    return std::nullopt;
+  };
+  if (auto failure = replay())
+    return *failure;
+  Result<float> milliseconds = between(replay);
+  if (!milliseconds)
+    return milliseconds.error();
+  return *milliseconds / static_cast<float>(replays * inGraph);
+}
+
+Result<float> Session::between(const std::function<std::optional<Failure>()> &body) {
   Result<Event> start = Event::create(context);
   if (!start)
     return start.error();
@@ -129,15 +198,11 @@ Result<float> Session::time(std::span<const std::byte> cubin, const std::string 
     return stop.error();
   if (auto failure = start->record(stream))
     return *failure;
-  for (unsigned i = 0; i < repetitions; ++i)
-    if (auto failure = cuda::launch(*context, *kernel, launch, stream))
-      return *failure;
+  if (auto failure = body())
+    return *failure;
   if (auto failure = stop->record(stream))
     return *failure;
-  Result<float> milliseconds = stop->millisecondsSince(*start);
-  if (!milliseconds)
-    return milliseconds.error();
-  return *milliseconds / static_cast<float>(repetitions);
+  return stop->millisecondsSince(*start);
 }
 
 } // namespace h3::cuda

@@ -8,6 +8,7 @@
 
 #include "runtime/cuda/Objects.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,12 @@ public:
   Result<uint64_t> upload(std::span<const std::byte> from);
   Result<uint64_t> allocate(size_t size, uint8_t fill);
 
+  /// New device memory with a copy of what lies at an address that this or the two above gave.
+  Result<uint64_t> duplicate(uint64_t address);
+
+  /// How many bytes of device memory are free, for anybody.
+  Result<size_t> freeMemory() const;
+
   /// Copies back from the start of memory that `upload` or `allocate` gave, after all that ran.
   std::optional<Failure> download(uint64_t address, std::span<std::byte> to);
 
@@ -54,6 +61,19 @@ public:
   Result<float> time(std::span<const std::byte> cubin, const std::string &entry,
                      const plan::Launch &launch, unsigned repetitions);
 
+  /// The least number of launches in a graph of `timeGraph`: enough that what lies between two
+  /// replays does not count.
+  static constexpr unsigned kGraphLaunches = 128;
+
+  /// The mean in milliseconds of one launch among many that a CUDA graph replays one after another:
+  /// without what the host spends on a launch. The launches, all of the kernel `entry`, take turns:
+  /// give one to run on the same buffers each time, or several on buffers of their own so that
+  /// none finds its data in a cache. The graph has each equally often and kGraphLaunches or more
+  /// together. Replays have `repetitions` launches or more, once to warm up and once between the
+  /// events. 0 if there is none, or one that is empty.
+  Result<float> timeGraph(std::span<const std::byte> cubin, const std::string &entry,
+                          std::span<const plan::Launch> launches, unsigned repetitions);
+
 private:
   struct Image {
     std::vector<std::byte> cubin;
@@ -64,6 +84,8 @@ private:
       : context(std::move(context)), stream(std::move(stream)) {}
   Result<CUfunction> function(std::span<const std::byte> cubin, const std::string &entry);
   Result<const DeviceBuffer *> bufferAt(uint64_t address) const;
+  /// Milliseconds on the device between before and after what `body` enqueues. Waits for it.
+  Result<float> between(const std::function<std::optional<Failure>()> &body);
 
   ContextRef context;
   Stream stream;

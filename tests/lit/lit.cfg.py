@@ -5,6 +5,7 @@
 # and backends/, or here where they are about the whole command.
 #   %specs             the folder of the operators
 #   %root              the root of the repository
+#   %fake_cuda         a folder with a driver of CUDA that has no GPU and whose kernels do nothing
 #   %ptxas, %nvdisasm  the tools, in tests that REQUIRE them
 # The project's programs and LLVM's (FileCheck, not, split-file) are on the PATH.
 
@@ -28,6 +29,8 @@ for name in ("H3GEN_PTXAS", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
 
 config.substitutions.append(("%specs", os.path.join(config.h3_source_dir, "specs")))
 config.substitutions.append(("%root", config.h3_source_dir))
+config.substitutions.append(("%fake_cuda", os.path.join(
+    config.h3_binary_dir, "tests", "unit", "runtime", "cuda", "fake")))
 
 
 def find_tool(name, variable):

@@ -212,6 +212,7 @@ TEST_F(CudaTest, ZeroRowsLaunchNothing) { // S25
     launch.grid[axis] = 0;
     EXPECT_FALSE(session.run(cubin(), "copy", launch));
     EXPECT_EQ(*session.time(cubin(), "copy", launch, 5), 0.0f);
+    EXPECT_EQ(*session.timeGraph(cubin(), "copy", std::span(&launch, 1), 5), 0.0f);
   }
   EXPECT_EQ(count("cuLaunchKernel") + count("cuModuleLoadData"), 0);
 }
@@ -246,6 +247,87 @@ TEST_F(CudaTest, TimingRunsBetweenTwoEvents) {
   EXPECT_EQ(count("cuLaunchKernel"), 3);
   EXPECT_EQ(count("cuEventElapsedTime 5000 5001"), 1);
   EXPECT_EQ(count("cuEventDestroy"), 2);
+}
+
+TEST_F(CudaTest, AGraphReplaysItsLaunchesInTurn) {
+  Session session = open();
+  std::vector<std::byte> data(16, std::byte(3)), result(16);
+  auto from = session.upload(data);
+  ASSERT_TRUE(from);
+  std::vector<uint64_t> to;
+  std::vector<Launch> launches;
+  for (int i = 0; i < 3; ++i) {
+    to.push_back(*session.allocate(16, 0));
+    launches.push_back(launchOf({{to.back(), 8}, {*from, 8}, {16, 4}}));
+  }
+  // The least multiple of 3 from 128 on is 129; 4 replays of it are the first 400 or more.
+  auto mean = session.timeGraph(cubin(), "copy", launches, 400);
+  ASSERT_TRUE(mean) << mean.error().message;
+  EXPECT_EQ(*mean, 6.0f / (4 * 129));
+  EXPECT_EQ(count("cuStreamBeginCapture 2"), 1);
+  EXPECT_EQ(count("cuStreamEndCapture"), 1);
+  EXPECT_EQ(count("cuLaunchKernel"), 129);
+  EXPECT_EQ(count("cuGraphLaunch stream"), 8) << "as many to warm up";
+  EXPECT_EQ(count("cuGraphExecDestroy"), 1);
+  EXPECT_EQ(count("cuGraphDestroy"), 1);
+  const std::string calls = log();
+  EXPECT_LT(calls.find("cuGraphLaunch"), calls.find("cuEventRecord"));
+  EXPECT_GT(calls.rfind("cuEventRecord"), calls.rfind("cuGraphLaunch"));
+  for (uint64_t address : to) {
+    ASSERT_FALSE(session.download(address, result));
+    EXPECT_EQ(result, data);
+  }
+}
+
+TEST_F(CudaTest, AGraphOfManyHasEachOnceAndNoneIsNoTime) {
+  Session session = open();
+  auto buffer = session.allocate(16, 0);
+  const std::vector<Launch> launches(200, launchOf({{*buffer, 8}, {*buffer, 8}, {16, 4}}));
+  EXPECT_EQ(*session.timeGraph(cubin(), "copy", launches, 1), 6.0f / 200);
+  EXPECT_EQ(count("cuLaunchKernel"), 200);
+  EXPECT_EQ(count("cuGraphLaunch"), 2);
+  EXPECT_EQ(*session.timeGraph(cubin(), "copy", {}, 1), 0.0f);
+  EXPECT_EQ(count("cuStreamBeginCapture"), 1);
+}
+
+TEST_F(CudaTest, AFailedRecordingLeavesNoCapture) {
+  Session session = open();
+  auto buffer = session.allocate(16, 7);
+  const Launch launch = launchOf({{*buffer, 8}, {*buffer, 8}, {16, 4}});
+  fail("cuLaunchKernel", 1);
+  auto mean = session.timeGraph(cubin(), "copy", std::span(&launch, 1), 1);
+  ASSERT_FALSE(mean);
+  EXPECT_EQ(mean.error().message.rfind("cuLaunchKernel: ", 0), 0u) << mean.error().message;
+  EXPECT_EQ(count("cuStreamEndCapture"), 1);
+  EXPECT_EQ(count("cuGraphDestroy"), 1);
+  EXPECT_EQ(count("cuGraphInstantiate"), 0);
+  std::vector<std::byte> result(16);
+  EXPECT_FALSE(session.download(*buffer, result)) << "the stream can be waited for";
+  // The driver may refuse to end such a capture; the cause is still the launch.
+  fail("cuStreamEndCapture", 1);
+  mean = session.timeGraph(cubin(), "copy", std::span(&launch, 1), 1);
+  ASSERT_FALSE(mean);
+  EXPECT_EQ(mean.error().message.rfind("cuLaunchKernel: ", 0), 0u) << mean.error().message;
+}
+
+TEST_F(CudaTest, DuplicatesAreCopiesOfTheirOwn) {
+  Session session = open();
+  std::vector<std::byte> data(300, std::byte(9)), result(300);
+  auto from = session.upload(data);
+  ASSERT_TRUE(from);
+  auto copy = session.duplicate(*from);
+  ASSERT_TRUE(copy) << copy.error().message;
+  EXPECT_NE(*copy, *from);
+  EXPECT_EQ(count("cuMemcpyDtoDAsync 300 stream"), 1);
+  ASSERT_FALSE(session.overwrite(*from, std::vector<std::byte>(300)));
+  ASSERT_FALSE(session.download(*copy, result));
+  EXPECT_EQ(result, data);
+  auto empty = session.upload({});
+  ASSERT_TRUE(empty && session.duplicate(*empty));
+  auto wrong = session.duplicate(*from + 1);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "no memory of this session begins at that address");
+  EXPECT_EQ(*session.freeMemory(), 1u << 20);
 }
 
 TEST_F(CudaTest, EverythingIsReleasedAndEveryPushPopped) {
@@ -315,9 +397,15 @@ TEST_F(CudaTest, EveryFailingCallIsReported) { // S32
                                        "cuMemAlloc",
                                        "cuMemcpyHtoDAsync",
                                        "cuMemcpyDtoHAsync",
+                                       "cuMemcpyDtoDAsync",
+                                       "cuMemGetInfo",
                                        "cuMemsetD8Async",
                                        "cuStreamCreate",
                                        "cuStreamSynchronize",
+                                       "cuStreamBeginCapture",
+                                       "cuStreamEndCapture",
+                                       "cuGraphInstantiate",
+                                       "cuGraphLaunch",
                                        "cuEventCreate",
                                        "cuEventRecord",
                                        "cuEventSynchronize",
@@ -339,6 +427,15 @@ TEST_F(CudaTest, EveryFailingCallIsReported) { // S32
     if (auto failure = session->run(cubin(), "copy", launch))
       return failure;
     auto time = session->time(cubin(), "copy", launch, 1);
+    if (!time)
+      return time.error();
+    auto copy = session->duplicate(*to);
+    if (!copy)
+      return copy.error();
+    auto available = session->freeMemory();
+    if (!available)
+      return available.error();
+    time = session->timeGraph(cubin(), "copy", std::span(&launch, 1), 1);
     if (!time)
       return time.error();
     return session->download(*to, data);

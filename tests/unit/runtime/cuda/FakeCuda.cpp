@@ -9,19 +9,30 @@
 // to fail a call. Two devices: 0 has capability 12.0, 1 has 9.0. Device memory is host memory.
 //
 // Kernels: `copy` (destination, source, number of bytes as i32) copies; `wide` takes an i16, an i32
-// and an i64 parameter and writes them into the log.
+// and an i64 parameter and writes them into the log; those whose names begin with h3_ do nothing.
+//
+// While the stream captures, kernels are recorded instead of run, and waiting for it is an error.
 //
 //===----------------------------------------------------------------------===//
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
+
+/// A launch of `copy`: destination, source, bytes. Of other kernels nothing has to be kept.
+struct Copy {
+  uint64_t to = 0, from = 0;
+  size_t size = 0;
+};
+using Recorded = std::vector<Copy>;
 
 struct State {
   std::string log;
@@ -29,7 +40,10 @@ struct State {
   std::vector<void *> contexts; // the stack of the (single) thread
   std::map<uint64_t, size_t> memory;
   int devices = 2;
-  int retained = 0, modules = 0, streams = 0, events = 0;
+  int retained = 0, modules = 0, streams = 0, events = 0, graphs = 0, executables = 0;
+  bool isCapturing = false;
+  Recorded recording;
+  std::map<void *, Recorded> recorded; // of graphs and of executable ones
 };
 
 State &state() {
@@ -64,6 +78,13 @@ bool inMemory(uint64_t address, size_t size) {
   return false;
 }
 
+int run(const Copy &copy) {
+  if (!inMemory(copy.to, copy.size) || !inMemory(copy.from, copy.size))
+    return 700; // CUDA_ERROR_ILLEGAL_ADDRESS
+  std::memmove(reinterpret_cast<void *>(copy.to), reinterpret_cast<void *>(copy.from), copy.size);
+  return 0;
+}
+
 } // namespace
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -78,7 +99,8 @@ EXPORT void fakeDevices(int count) { state().devices = count; }
 EXPORT int fakeContextDepth() { return static_cast<int>(state().contexts.size()); }
 EXPORT int fakeAlive() {
   const State &s = state();
-  return s.retained + s.modules + s.streams + s.events + static_cast<int>(s.memory.size());
+  return s.retained + s.modules + s.streams + s.events + s.graphs + s.executables +
+         static_cast<int>(s.memory.size());
 }
 
 // ---- The driver
@@ -170,9 +192,10 @@ EXPORT int cuModuleGetFunction(void **function, void *, const char *name) {
   const int result = call("cuModuleGetFunction", true, name);
   if (result != 0)
     return result;
-  if (std::strcmp(name, "copy") != 0 && std::strcmp(name, "wide") != 0)
+  const std::string_view kernel = name;
+  if (kernel != "copy" && kernel != "wide" && !kernel.starts_with("h3_"))
     return 500;
-  *function = handle(name[0] == 'c' ? 3000 : 3001);
+  *function = handle(kernel == "copy" ? 3000 : kernel == "wide" ? 3001 : 3002);
   return 0;
 }
 EXPORT int cuFuncSetAttribute(void *, int attribute, int value) {
@@ -192,11 +215,11 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
   const int result = call("cuLaunchKernel", true, detail);
   if (result != 0 || function != handle(3000))
     return result;
-  const uint64_t to = argument(arguments, 0, 8), from = argument(arguments, 1, 8);
-  const auto size = static_cast<size_t>(argument(arguments, 2, 4));
-  if (!inMemory(to, size) || !inMemory(from, size))
-    return 700; // CUDA_ERROR_ILLEGAL_ADDRESS
-  std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), size);
+  const Copy copy = {argument(arguments, 0, 8), argument(arguments, 1, 8),
+                     static_cast<size_t>(argument(arguments, 2, 4))};
+  if (!state().isCapturing)
+    return run(copy);
+  state().recording.push_back(copy);
   return 0;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t size) {
@@ -231,6 +254,16 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stre
   std::memcpy(to, reinterpret_cast<void *>(from), size);
   return 0;
 }
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
+  const int result = call("cuMemcpyDtoDAsync", true,
+                          std::to_string(size) + (stream == handle(4000) ? " stream" : " other"));
+  return result ? result : run({to, from, size});
+}
+EXPORT int cuMemGetInfo_v2(size_t *available, size_t *total) {
+  *available = 1 << 20;
+  *total = 1 << 21;
+  return call("cuMemGetInfo", true);
+}
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *) {
   const int result =
       call("cuMemsetD8Async", true, std::to_string(value) + " " + std::to_string(size));
@@ -249,7 +282,55 @@ EXPORT int cuStreamDestroy_v2(void *) {
   --state().streams;
   return call("cuStreamDestroy", true);
 }
-EXPORT int cuStreamSynchronize(void *) { return call("cuStreamSynchronize", true); }
+EXPORT int cuStreamSynchronize(void *) {
+  const int result = call("cuStreamSynchronize", true);
+  return result == 0 && state().isCapturing ? 900 : result; // ..._STREAM_CAPTURE_UNSUPPORTED
+}
+EXPORT int cuStreamBeginCapture_v2(void *, int mode) {
+  const int result = call("cuStreamBeginCapture", true, std::to_string(mode));
+  state().isCapturing |= result == 0;
+  state().recording.clear();
+  return result;
+}
+EXPORT int cuStreamEndCapture(void *, void **graph) {
+  const int result = call("cuStreamEndCapture", true);
+  state().isCapturing = false;
+  *graph = nullptr;
+  if (result == 0) {
+    *graph = handle(6000);
+    state().recorded[*graph] = state().recording;
+    ++state().graphs;
+  }
+  return result;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags) {
+  const int result = call("cuGraphInstantiate", true, std::to_string(flags));
+  if (result != 0 || !state().recorded.count(graph))
+    return result ? result : 1;
+  *executable = handle(7000);
+  state().recorded[*executable] = state().recorded[graph];
+  ++state().executables;
+  return 0;
+}
+EXPORT int cuGraphLaunch(void *executable, void *stream) {
+  const int result = call("cuGraphLaunch", true, stream == handle(4000) ? "stream" : "other");
+  if (result != 0)
+    return result;
+  for (const Copy &copy : state().recorded[executable])
+    if (int failure = run(copy))
+      return failure;
+  return 0;
+}
+EXPORT int cuGraphExecDestroy(void *executable) {
+  --state().executables;
+  state().recorded.erase(executable);
+  return call("cuGraphExecDestroy", true);
+}
+EXPORT int cuGraphDestroy(void *graph) {
+  --state().graphs;
+  state().recorded.erase(graph);
+  return call("cuGraphDestroy", true);
+}
 EXPORT int cuEventCreate(void **event, unsigned flags) {
   const int result = call("cuEventCreate", true, std::to_string(flags));
   *event = handle(5000 + static_cast<uintptr_t>(state().events));
