@@ -80,6 +80,8 @@ MemberTable memberTable(const Variant &variant) {
 }
 
 uint32_t memberCapacity(const OperatorPlan &plan, const Variant &variant) {
+  if (variant.memberArguments.size() + variant.arguments.size() > kMaxArguments)
+    return 0;
   Variant tried;
   tried.memberArguments = variant.memberArguments;
   for (tried.memberCapacity = kMaxMembers; tried.memberCapacity > 0; --tried.memberCapacity) {
