@@ -67,9 +67,9 @@ public:
 
 private:
   bool addKernels(const Program &program, gpu::GPUModuleOp kernels);
-  std::vector<KernelSchedule> schedulesOf(const std::vector<Job> &jobs);
-  bool addCase(PreparedOperator &prepared, size_t number, const std::string &prefix,
-               const std::string &types, const std::string &suffix, gpu::GPUModuleOp kernels);
+  std::vector<KernelSchedule> schedulesOf(const Program &program, const std::vector<Job> &jobs);
+  bool addCase(const Program &program, PreparedOperator &prepared, size_t number,
+               gpu::GPUModuleOp kernels);
   void noteApproximations(ModuleOp module);
   bool toPtx(gpu::GPUModuleOp kernels);
 
@@ -94,6 +94,14 @@ void Compilation::noteApproximations(ModuleOp module) {
   });
 }
 
+/// `f16_f32`
+std::string typesOf(const Program &program) {
+  std::string types;
+  for (const auto &[name, type] : program.typeArguments)
+    types += (types.empty() ? "" : "_") + std::string(h3::name(type));
+  return types;
+}
+
 /// Adds all variants of one type instance.
 bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
   if (options.stage == Stage::H3) {
@@ -106,14 +114,9 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
       prepareOperator(context, program, options.printAfterPasses, error);
   if (!prepared)
     return false;
-  std::string types;
-  for (const auto &[name, type] : program.typeArguments)
-    types += std::string(h3::name(type)) + "_";
-  std::string prefix = "h3_" + program.name + "__" + std::string(target.name) + "__";
   for (size_t number = 0; number < prepared->cases.size(); ++number) {
     noteApproximations(prepared->cases[number].module.get());
-    std::string suffix = prepared->cases.size() > 1 ? "_c" + std::to_string(number) : "";
-    if (!addCase(*prepared, number, prefix, types, suffix, kernels))
+    if (!addCase(program, *prepared, number, kernels))
       return false;
   }
   if (std::string wrong = plan::verify(prepared->contract); !wrong.empty()) {
@@ -125,9 +128,10 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
 }
 
 /// The schedules of one case: the one that was asked for, or those that are chosen.
-std::vector<KernelSchedule> Compilation::schedulesOf(const std::vector<Job> &jobs) {
+std::vector<KernelSchedule> Compilation::schedulesOf(const Program &program,
+                                                     const std::vector<Job> &jobs) {
   if (options.schedule.empty())
-    return chooseSchedules(jobs, error);
+    return schedulesFor(program, target, jobs, error);
   std::optional<KernelSchedule> schedule = KernelSchedule::parse(options.schedule, error);
   if (!schedule)
     return {};
@@ -140,14 +144,18 @@ std::vector<KernelSchedule> Compilation::schedulesOf(const std::vector<Job> &job
 }
 
 /// The variants of one case of the sizes.
-bool Compilation::addCase(PreparedOperator &prepared, size_t number, const std::string &prefix,
-                          const std::string &types, const std::string &suffix,
+bool Compilation::addCase(const Program &program, PreparedOperator &prepared, size_t number,
                           gpu::GPUModuleOp kernels) {
   const SpecialCase &special = prepared.cases[number];
   const std::vector<Job> &jobs = prepared.jobs[number];
-  std::vector<KernelSchedule> schedules = schedulesOf(jobs);
+  std::vector<KernelSchedule> schedules = schedulesOf(program, jobs);
   if (schedules.empty())
     return false;
+  std::string prefix = "h3_" + program.name + "__" + std::string(target.name) + "__";
+  std::string types = typesOf(program);
+  if (!types.empty())
+    types += "_";
+  std::string suffix = prepared.cases.size() > 1 ? "_c" + std::to_string(number) : "";
   for (const KernelSchedule &schedule : schedules) {
     if (contradicts(special, jobs, schedule, prepared.contract))
       continue;
@@ -232,7 +240,40 @@ std::optional<Image> Compilation::run(std::span<const Program *const> programs) 
   return std::move(image);
 }
 
+struct Tuned {
+  std::string_view op, types;
+  int capability;
+  std::string_view schedule;
+};
+constexpr Tuned tuned[] = {
+#define H3_TUNED(op, types, sm, schedule) {op, types, sm, schedule},
+#include "backends/nvptx/tuned.def"
+    {} // an array of nothing is none
+};
+
 } // namespace
+
+std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &target,
+                                         const std::vector<Job> &jobs, std::string &error) {
+  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error);
+  std::string types = typesOf(program);
+  for (const Tuned &row : tuned) {
+    if (row.op != program.name || row.types != types ||
+        row.capability != target.major * 10 + target.minor)
+      continue;
+    std::optional<KernelSchedule> measured = KernelSchedule::parse(row.schedule, error);
+    if (measured)
+      error = refusal(jobs, *measured);
+    if (!error.empty()) {
+      error = "tuned.def: " + std::string(row.schedule) + ": " + error;
+      return {};
+    }
+    for (KernelSchedule &schedule : schedules)
+      if (schedule.name() == measured->name())
+        schedule = *measured;
+  }
+  return schedules;
+}
 
 std::optional<Image> compile(MLIRContext &context, std::span<const Program *const> programs,
                              const Target &target, const Options &options, std::string &error) {

@@ -7,6 +7,7 @@
 #define H3_BACKENDS_NVPTX_COMPILE_H
 
 #include "backends/Target.h"
+#include "codegen/kernel/Schedule.h"
 #include "dsl/program/Program.h"
 #include "runtime/plan/Plan.h"
 
@@ -45,6 +46,11 @@ struct Image {
 /// A context with everything loaded that `compile` needs. Making one takes some milliseconds; it
 /// serves any number of calls, one at a time.
 std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// The variants that \p target gets of an operator's jobs, best first: those that were measured
+/// (tuned.def), the others by the estimate. Empty with \p error set.
+std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &target,
+                                         const std::vector<Job> &jobs, std::string &error);
 
 /// Compiles the type instances \p programs of one operator for \p target. The PTX is checked (see
 /// PtxCheck.h) before it is returned. Empty with \p error set.

@@ -15,7 +15,9 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <thread>
 
 using namespace llvm;
 
@@ -57,6 +59,26 @@ private:
   SmallString<128> path;
 };
 
+constexpr std::chrono::seconds timeLimit(60);
+
+/// Waits for a child process and returns its status, negative if it crashed or had to be killed at
+/// the time limit. LLVM's own limit is an alarm, of which a process has one: of several threads
+/// that wait, one would end the wait of another.
+int waitFor(const sys::ProcessInfo &process) {
+  auto deadline = std::chrono::steady_clock::now() + timeLimit;
+  for (;;) {
+    sys::ProcessInfo state = sys::Wait(process, /*SecondsToWait=*/0);
+    if (state.Pid != 0)
+      return state.ReturnCode;
+    if (std::chrono::steady_clock::now() > deadline) {
+      ::kill(process.Pid, SIGKILL);
+      sys::Wait(process, std::nullopt);
+      return -2;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+}
+
 /// Runs a program with its output and errors collected. False if it could not be started.
 bool execute(const std::string &path, ArrayRef<StringRef> arguments, int &status,
              std::string &output) {
@@ -66,9 +88,13 @@ bool execute(const std::string &path, ArrayRef<StringRef> arguments, int &status
   std::optional<StringRef> redirects[] = {StringRef(), captured.name(), captured.name()};
   bool failed = false;
   std::string message;
-  status = sys::ExecuteAndWait(path, all, std::nullopt, redirects, 60, 0, &message, &failed);
+  sys::ProcessInfo process =
+      sys::ExecuteNoWait(path, all, std::nullopt, redirects, 0, &message, &failed);
+  if (failed)
+    return false;
+  status = waitFor(process);
   output = captured.read();
-  return !failed && status >= 0;
+  return status >= 0;
 }
 
 /// "Cuda compilation tools, release 13.0, V13.0.88" -> "13.0.88".
@@ -142,6 +168,8 @@ static std::map<std::string, KernelUsage> parseUsage(StringRef log) {
       continue;
     current->spillBytes +=
         numberBefore(line, "bytes spill stores") + numberBefore(line, "bytes spill loads");
+    if (unsigned local = numberBefore(line, "bytes stack frame"))
+      current->localBytes = local;
     if (unsigned registers = numberBefore(line, "registers"))
       current->registers = registers;
     if (unsigned shared = numberBefore(line, "bytes smem"))

@@ -33,6 +33,7 @@ std::optional<Tool> findTool(const std::string &name, const std::string &option,
 struct KernelUsage {
   unsigned registers = 0;
   unsigned spillBytes = 0;  ///< stores and loads together
+  unsigned localBytes = 0;  ///< of a thread: the stack frame, what is spilled included
   unsigned sharedBytes = 0; ///< static
 };
 

@@ -3,17 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "backends/nvptx/Compile.h"
-
-#include "backends/nvptx/Tools.h"
+#include "codegen/driver/Depfile.h"
 #include "codegen/driver/Driver.h"
-#include "codegen/driver/Specs.h"
+#include "codegen/driver/ImageCache.h"
+#include "codegen/driver/ImageJob.h"
 
 #include <fmt/core.h>
 #include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <map>
+#include <thread>
 
 namespace h3 {
 namespace {
@@ -24,15 +26,13 @@ struct CompileOptions {
   std::vector<std::string> targets;
   std::string folder = ".";
   std::string emit;
+  std::string depfile;
   std::string ptxas, nvdisasm;
+  unsigned threads = 0; ///< 0: one for each of the machine's
   bool ptxOnly = false;
+  bool noCache = false;
   bool printAfterPasses = false;
 };
-
-/// What `--emit` names, and the ending of its files.
-const std::map<std::string, std::string> stages = {{"h3", ".h3.mlir"},  {"mlir", ".mlir"},
-                                                   {"llvm", ".ll"},     {"ptx", ".ptx"},
-                                                   {"cubin", ".cubin"}, {"sass", ".sass"}};
 
 class CompileCommand {
 public:
@@ -46,11 +46,14 @@ private:
     return !options.ptxOnly &&
            (options.emit.empty() || options.emit == "cubin" || options.emit == "sass");
   }
+  void applyOptions();
   bool findTools();
-  void compileImage(const OperatorInstances &entry, const std::string &path, const Target &target);
-  bool assembleImage(const std::string &stem, const nvptx::Image &image, const Target &target,
-                     std::string &line);
-  bool emit(const std::string &stem, const std::string &ending, std::string_view contents);
+  bool openCache();
+  bool makeFolder();
+  void makeJobs();
+  void runJobs();
+  void finish(const ImageJob &job, const CompiledImage &image);
+  bool writeDepfile();
   void lack(const std::string &what);
 
   const CompileOptions &options;
@@ -61,8 +64,13 @@ private:
     std::vector<OperatorInstances> operators;
   };
   std::vector<Spec> specs;
-  std::optional<nvptx::Tool> ptxas, nvdisasm;
-  std::unique_ptr<mlir::MLIRContext> context;
+  ImageSettings settings;
+  std::unique_ptr<Cache> cache;
+  std::unique_ptr<ImageCache> images;
+  std::vector<ImageJob> jobs; ///< in the order in which they are reported
+  std::vector<std::string> written;
+  std::map<const OperatorInstances *, size_t>
+      refusals; ///< targets that an operator has no code for
   ExitCode outcome = ExitCode::Good;
 };
 
@@ -122,11 +130,20 @@ void CompileCommand::lack(const std::string &what) {
   outcome = worse(outcome, ExitCode::Lacking);
 }
 
+void CompileCommand::applyOptions() {
+  static const std::map<std::string, nvptx::Stage> early = {
+      {"h3", nvptx::Stage::H3}, {"mlir", nvptx::Stage::Mlir}, {"llvm", nvptx::Stage::Llvm}};
+  settings.emit = options.emit;
+  settings.compile.printAfterPasses = options.printAfterPasses;
+  if (auto stage = early.find(options.emit); stage != early.end())
+    settings.compile.stage = stage->second;
+}
+
 bool CompileCommand::findTools() {
   std::string error;
   if (needsAssembler()) {
-    ptxas = nvptx::findTool("ptxas", options.ptxas, "H3GEN_PTXAS", error);
-    if (!ptxas) {
+    settings.ptxas = nvptx::findTool("ptxas", options.ptxas, "H3GEN_PTXAS", error);
+    if (!settings.ptxas) {
       bool named = !options.ptxas.empty() || std::getenv("H3GEN_PTXAS");
       lack((named ? "" : "no cubin: ") + error + (options.emit.empty() ? "; PTX is written" : ""));
       if (!options.emit.empty())
@@ -134,8 +151,8 @@ bool CompileCommand::findTools() {
     }
   }
   if (options.emit == "sass") {
-    nvdisasm = nvptx::findTool("nvdisasm", options.nvdisasm, "H3GEN_NVDISASM", error);
-    if (!nvdisasm) {
+    settings.nvdisasm = nvptx::findTool("nvdisasm", options.nvdisasm, "H3GEN_NVDISASM", error);
+    if (!settings.nvdisasm) {
       lack(error);
       return false;
     }
@@ -143,130 +160,124 @@ bool CompileCommand::findTools() {
   return true;
 }
 
-bool CompileCommand::emit(const std::string &stem, const std::string &ending,
-                          std::string_view contents) {
+/// What is printed on the way to an image is not in the cache, so that looking at stages and passes
+/// always compiles.
+bool CompileCommand::openCache() {
+  bool isImage = options.emit.empty() || options.emit == "ptx" || options.emit == "cubin";
+  if (options.noCache || options.printAfterPasses || !isImage)
+    return true;
+  std::string error;
+  cache = Cache::fromEnvironment(error);
+  if (!error.empty()) {
+    printError(error);
+    return false;
+  }
+  if (cache)
+    images = ImageCache::make(*cache, settings);
+  settings.cache = images.get();
+  return true;
+}
+
+bool CompileCommand::makeFolder() {
   if (options.folder == "-") {
-    fmt::print("{}", contents);
-    return true;
+    if (!options.depfile.empty())
+      printError("--depfile is about files, and --out-dir - writes none");
+    return options.depfile.empty();
   }
-  if (writeFile(options.folder + "/" + stem + ending, contents))
-    return true;
-  outcome = ExitCode::BadInput;
-  return false;
+  std::error_code code = llvm::sys::fs::create_directories(options.folder);
+  if (code)
+    printError("cannot make the folder '" + options.folder + "': " + code.message());
+  return !code;
 }
 
-/// What a reader of a generated file wants to know first.
-std::string header(const std::string &path, const Target &target) {
-  size_t slash = path.rfind('/');
-  return fmt::format("// h3gen {}: {} for {}\n// Generated. Change the spec instead.\n",
-                     H3GEN_VERSION, slash == std::string::npos ? path : path.substr(slash + 1),
-                     target.name);
+void CompileCommand::makeJobs() {
+  for (const Target *target : targets)
+    for (const Spec &spec : specs)
+      for (const OperatorInstances &entry : spec.operators)
+        jobs.push_back({&spec.path, &spec.loaded, &entry, target, &settings});
 }
 
-/// The launch plans of an image and what it was made by: what a host needs beside the code.
-std::string manifest(const nvptx::Image &image, const Target &target, const nvptx::Tool *ptxas) {
-  std::string plans;
-  for (const plan::OperatorPlan &plan : image.plans)
-    plans += (plans.empty() ? "" : ",") + plan::toJson(plan);
-  return fmt::format(R"({{"h3gen":"{}","plans":[{}],"ptx_version":{},"ptxas":{},"target":"{}"}})"
-                     "\n",
-                     H3GEN_VERSION, plans, image.ptxVersion,
-                     ptxas ? "\"" + ptxas->version + "\"" : "null", target.name);
-}
-
-void CompileCommand::compileImage(const OperatorInstances &entry, const std::string &path,
-                                  const Target &target) {
-  std::vector<const Program *> programs;
-  for (const std::unique_ptr<Program> &program : entry.programs)
-    programs.push_back(program.get());
-  nvptx::Options how;
-  how.printAfterPasses = options.printAfterPasses;
-  if (options.emit == "h3")
-    how.stage = nvptx::Stage::H3;
-  else if (options.emit == "mlir")
-    how.stage = nvptx::Stage::Mlir;
-  else if (options.emit == "llvm")
-    how.stage = nvptx::Stage::Llvm;
-
-  std::string error;
-  std::optional<nvptx::Image> image = nvptx::compile(*context, programs, target, how, error);
-  if (!image) {
+/// Writes and prints what became of a job.
+void CompileCommand::finish(const ImageJob &job, const CompiledImage &image) {
+  if (image.fault == CompiledImage::Fault::NotAssembled)
+    lack(image.error);
+  if (image.fault == CompiledImage::Fault::NotCompiled) {
     // Messages with a place in the spec already say where.
-    printError(fmt::format("{} for {}: {}", entry.op->name.text, target.name, error));
-    outcome = ExitCode::BadInput;
-    return;
+    printError(image.error);
+    ++refusals[job.entry];
   }
-  std::string stem = entry.op->name.text + "." + std::string(target.name);
-  if (how.stage != nvptx::Stage::Ptx) {
-    emit(stem, stages.at(options.emit), image->text);
-    return;
-  }
-
-  image->text = header(path, target) + image->text;
-  size_t kernels = 0;
-  for (const plan::OperatorPlan &plan : image->plans)
-    kernels += plan.variants.size();
-  std::string line =
-      fmt::format("{} {}: PTX {}.{}, {} kernels, ptx {} bytes in {:.0f} ms", entry.op->name.text,
-                  target.name, image->ptxVersion / 10, image->ptxVersion % 10, kernels,
-                  image->text.size(), image->milliseconds);
   bool isGood = true;
-  if (ptxas)
-    isGood = assembleImage(stem, *image, target, line);
-  else if (options.emit.empty() || options.emit == "ptx")
-    isGood = emit(stem, ".ptx", image->text);
-  if (isGood && options.folder != "-")
-    fmt::print("{}\n", line);
+  for (const ImageFile &file : image.files) {
+    std::string path = options.folder + "/" + job.stem() + file.ending;
+    if (options.folder == "-")
+      fmt::print("{}", file.contents);
+    else if (isGood = isGood && writeFile(path, file.contents); isGood)
+      written.push_back(path);
+  }
+  if (!isGood)
+    outcome = ExitCode::BadInput;
+  else if (image.summary && options.folder != "-")
+    fmt::print("{}\n", describe(job, image));
 }
 
-bool CompileCommand::assembleImage(const std::string &stem, const nvptx::Image &image,
-                                   const Target &target, std::string &line) {
-  std::string error;
-  std::optional<nvptx::Assembly> assembly = nvptx::assemble(*ptxas, image.text, target, error);
-  if (!assembly) {
-    lack(fmt::format("{}: {}", stem, error));
-    return options.emit.empty() && emit(stem, ".ptx", image.text);
-  }
-  std::string_view cubin(assembly->cubin.data(), assembly->cubin.size());
-  if (options.emit == "sass") {
-    std::optional<std::string> text = nvptx::disassemble(*nvdisasm, assembly->cubin, error);
-    if (!text) {
-      lack(error);
-      return false;
-    }
-    return emit(stem, ".sass", *text);
-  }
-  unsigned registers = 0, spilled = 0;
-  for (const auto &[entry, usage] : assembly->usage) {
-    registers = std::max(registers, usage.registers);
-    spilled += usage.spillBytes;
-  }
-  line += fmt::format(", cubin {} bytes in {:.0f} ms (ptxas {}), {} registers, {} bytes spilled",
-                      cubin.size(), assembly->milliseconds, ptxas->version, registers, spilled);
-  if (options.emit == "cubin")
-    return emit(stem, ".cubin", cubin);
-  return emit(stem, ".ptx", image.text) && emit(stem, ".cubin", cubin) &&
-         emit(stem, ".json", manifest(image, target, &*ptxas));
+/// Jobs run on all threads, each with an MLIR context of its own; what they give is written and
+/// printed here, in the order of the jobs.
+void CompileCommand::runJobs() {
+  std::vector<std::promise<CompiledImage>> promises(jobs.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    std::unique_ptr<mlir::MLIRContext> context;
+    for (size_t i; (i = next++) < jobs.size();)
+      promises[i].set_value(compileImage(jobs[i], context));
+  };
+  size_t threads = options.threads ? options.threads : std::thread::hardware_concurrency();
+  if (options.printAfterPasses)
+    threads = 1;
+  threads = std::clamp<size_t>(threads, 1, jobs.size());
+  std::vector<std::jthread> workers;
+  for (size_t i = 0; i < threads; ++i)
+    workers.emplace_back(work);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    finish(jobs[i], promises[i].get_future().get());
+}
+
+bool CompileCommand::writeDepfile() {
+  std::vector<std::string> read;
+  for (const Spec &spec : specs)
+    for (std::string &file : filesRead(spec.loaded))
+      if (std::find(read.begin(), read.end(), file) == read.end())
+        read.push_back(std::move(file));
+  std::optional<std::string> text = depfile(written, read);
+  if (!text)
+    printError("a path with a line break cannot stand in '" + options.depfile + "'");
+  return text && writeFile(options.depfile, *text);
 }
 
 ExitCode CompileCommand::run() {
   if (!chooseTargets() || !loadSpecs())
     return ExitCode::BadInput;
+  applyOptions();
   if (!findTools())
     return outcome;
-  if (options.folder != "-") {
-    if (std::error_code code = llvm::sys::fs::create_directories(options.folder)) {
-      printError("cannot make the folder '" + options.folder + "': " + code.message());
-      return ExitCode::BadInput;
-    }
-    if (ptxas)
-      fmt::print("ptxas {} ({}: {})\n", ptxas->version, ptxas->foundBy, ptxas->path);
+  if (!openCache() || !makeFolder())
+    return ExitCode::BadInput;
+  if (settings.ptxas && options.folder != "-")
+    fmt::print("ptxas {} ({}: {})\n", settings.ptxas->version, settings.ptxas->foundBy,
+               settings.ptxas->path);
+  makeJobs();
+  runJobs();
+  // What some targets take and others do not is a lack of those, what none takes is bad input.
+  for (const auto &[entry, count] : refusals)
+    outcome = worse(outcome, count == targets.size() ? ExitCode::BadInput : ExitCode::Lacking);
+  if (!options.depfile.empty() && !written.empty() && !writeDepfile())
+    outcome = ExitCode::BadInput;
+  if (cache) {
+    cache->trim();
+    const char *named = std::getenv("H3GEN_CACHE_DIR");
+    if (cache->problem() && named)
+      fmt::print(stderr, "h3gen: note: nothing is kept in H3GEN_CACHE_DIR, '{}': {}\n", named,
+                 cache->problem().message());
   }
-  context = nvptx::makeContext();
-  for (const Target *target : targets)
-    for (const Spec &spec : specs)
-      for (const OperatorInstances &entry : spec.operators)
-        compileImage(entry, spec.path, *target);
   return outcome;
 }
 
@@ -285,6 +296,13 @@ void registerCompile(CLI::App &app, Outcome outcome) {
   std::vector<std::string> names{"h3", "mlir", "llvm", "ptx", "cubin", "sass"};
   emit->check(CLI::IsMember(names))->type_name("STAGE");
   app.add_flag("--ptx-only", options->ptxOnly, "Do not look for ptxas")->excludes(emit);
+  app.add_option("-j,--jobs", options->threads,
+                 "Images compiled at once; as many as the machine runs")
+      ->type_name("N");
+  app.add_flag("--no-cache", options->noCache, "Neither use nor keep results of earlier calls");
+  app.add_option("--depfile", options->depfile,
+                 "Write which files the outputs follow from, for make")
+      ->type_name("FILE");
   app.add_option("--ptxas", options->ptxas, "The ptxas to use");
   app.add_option("--nvdisasm", options->nvdisasm, "The nvdisasm to use");
   app.add_flag("--print-ir-after-all", options->printAfterPasses, "Print the IR after each pass");

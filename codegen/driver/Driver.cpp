@@ -49,7 +49,7 @@ void addDiagnosticsOption(CLI::App &app, bool &json) {
 
 void printError(const std::string &message) { fmt::print(stderr, "h3gen: error: {}\n", message); }
 
-bool writeFile(const std::string &path, std::string_view contents) {
+std::error_code replaceFile(const std::string &path, std::string_view contents) {
   llvm::SmallString<128> temporary;
   int descriptor;
   std::error_code code = llvm::sys::fs::createUniqueFile(
@@ -66,6 +66,11 @@ bool writeFile(const std::string &path, std::string_view contents) {
     if (code)
       llvm::sys::fs::remove(temporary);
   }
+  return code;
+}
+
+bool writeFile(const std::string &path, std::string_view contents) {
+  std::error_code code = replaceFile(path, contents);
   if (code)
     printError("cannot write '" + path + "': " + code.message());
   return !code;

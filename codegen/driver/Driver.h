@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each command is one file that registers itself with CLI11 and returns an exit code through
-// `Outcome`. Exit codes: 0 good, 1 a comparison failed (or a warning with `lint --werror`), 2 bad input,
-// 3 the machine lacks something.
+// `Outcome`. Exit codes: 0 good, 1 a comparison failed (or a warning with `lint --werror`), 2 bad
+// input, 3 the machine lacks something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace h3 {
@@ -44,6 +46,7 @@ void registerCheck(CLI::App &app, Outcome outcome);
 void registerTargets(CLI::App &app, Outcome outcome);
 void registerTree(CLI::App &app, Outcome outcome);
 void registerExplain(CLI::App &app, Outcome outcome);
+void registerSchedules(CLI::App &app, Outcome outcome);
 void registerLint(CLI::App &app, Outcome outcome);
 void registerFormat(CLI::App &app, Outcome outcome);
 void registerLanguageServer(CLI::App &app, Outcome outcome);
@@ -51,7 +54,10 @@ void registerLanguageServer(CLI::App &app, Outcome outcome);
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);
 
-/// Writes a file that appears whole or not at all. False with the reason printed.
+/// Writes a file that appears whole or not at all, in place of an earlier one.
+std::error_code replaceFile(const std::string &path, std::string_view contents);
+
+/// The same; false with the reason printed.
 bool writeFile(const std::string &path, std::string_view contents);
 
 } // namespace h3

@@ -63,10 +63,11 @@ struct LaunchTimes {
 
 struct RunResult {
   ExitCode code = ExitCode::Good;
-  std::string message;               ///< why not Good: one line, or rendered diagnostics
-  std::string report;                ///< what ran: the variant, the device
-  std::optional<LaunchTimes> times;  ///< cuda: if repetitions were asked for
-  std::vector<std::string> variants; ///< of the image, best first; empty without an image
+  std::string message;                    ///< why not Good: one line, or rendered diagnostics
+  std::string report;                     ///< what ran: the variant, the device
+  std::optional<LaunchTimes> times;       ///< cuda, with repetitions; of a list, the last one's
+  std::vector<std::string> variants;      ///< of the image, best first; empty without an image
+  std::shared_ptr<const std::string> ptx; ///< of the image, likewise
   /// By tensor, with the number where the tensors were bound with one. An output that was not bound
   /// got a buffer of its own, contiguous in the operator's shape, in `owned`.
   std::map<std::string, BoundView> outputs;

@@ -225,14 +225,21 @@ bool CudaRun::download(cuda::Session &session) {
   return true;
 }
 
+/// Opening a context takes longer than most calls: a process has one, which ends with it.
+cuda::Result<cuda::Session> &session() {
+  static auto *session = new cuda::Result<cuda::Session>(cuda::Session::open(std::nullopt));
+  return *session;
+}
+
 void CudaRun::run() {
-  cuda::Result<cuda::Session> session = cuda::Session::open(std::nullopt);
-  if (!session) {
-    fail(session.error());
+  cuda::Result<cuda::Session> &opened = session();
+  if (!opened) {
+    fail(opened.error());
     return;
   }
-  if (makeImage(*session) && upload(*session) && launch(*session))
-    download(*session);
+  if (makeImage(*opened) && upload(*opened) && launch(*opened))
+    download(*opened);
+  opened->freeMemory();
 }
 
 } // namespace

@@ -53,6 +53,7 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
   }
   for (const plan::Variant &variant : made->image.plans.front().variants)
     result.variants.push_back(variant.name);
+  result.ptx = {made, &made->image.text};
   return made;
 }
 

@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace h3 {
 
 static std::span<const EmbeddedSpec> library() {
@@ -55,6 +57,67 @@ std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &di
   }
   if (!diagnostics.empty())
     return {};
+  return result;
+}
+
+/// `T=bf16`; false with \p problem set.
+static bool readTypes(const std::vector<std::string> &settings,
+                      std::map<std::string, ScalarType> &types, std::string &problem) {
+  for (const std::string &text : settings) {
+    size_t equals = text.find('=');
+    std::optional<ScalarType> type;
+    if (equals != std::string::npos)
+      type = scalarTypeNamed(std::string_view(text).substr(equals + 1));
+    if (!type || equals == 0) {
+      problem = "expected TYPE_PARAMETER=TYPE, found '" + text + "'";
+      return false;
+    }
+    types[text.substr(0, equals)] = *type;
+  }
+  return true;
+}
+
+std::vector<OperatorInstances> instances(const LoadedSpec &spec, const InstanceChoice &choice,
+                                         Diagnostics &diagnostics, std::string &problem) {
+  std::map<std::string, ScalarType> types;
+  if (!readTypes(choice.settings, types, problem))
+    return {};
+  std::vector<const ast::Operator *> operators = spec.operators;
+  if (!choice.op.empty()) {
+    const ast::Operator *op = findOperator(spec.modules, choice.op, diagnostics);
+    if (!op)
+      return {};
+    operators = {op};
+  }
+  for (const auto &[name, type] : types)
+    if (std::none_of(operators.begin(), operators.end(), [&](const ast::Operator *op) {
+          return std::any_of(op->generics.begin(), op->generics.end(),
+                             [&](const ast::Generic &g) { return g.name.text == name; });
+        })) {
+      problem = "there is no type parameter '" + name + "'";
+      return {};
+    }
+  std::vector<OperatorInstances> result;
+  for (const ast::Operator *op : operators) {
+    OperatorInstances entry{op, {}};
+    for (const TypeArguments &candidate : typeChoices(*op)) {
+      bool isChosen = std::all_of(types.begin(), types.end(), [&](const auto &wanted) {
+        auto own = candidate.find(wanted.first);
+        return own == candidate.end() || own->second == wanted.second;
+      });
+      if (!isChosen)
+        continue;
+      std::unique_ptr<Program> program = analyze(spec.modules, *op, candidate, diagnostics);
+      if (!program)
+        return {};
+      entry.programs.push_back(std::move(program));
+    }
+    if (entry.programs.empty()) {
+      problem = fmt::format("no instance of '{}' has these types", op->name.text);
+      return {};
+    }
+    result.push_back(std::move(entry));
+  }
   return result;
 }
 

@@ -41,6 +41,17 @@ struct OperatorInstances {
 /// All operators of a spec for all their types. Empty after an error.
 std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &diagnostics);
 
+/// Which operators and types of a spec are meant: `--op` and `--set T=f16`.
+struct InstanceChoice {
+  std::string op;                    ///< empty: all
+  std::vector<std::string> settings; ///< TYPE_PARAMETER=TYPE
+};
+
+/// The instances that \p choice leaves, each operator with at least one. Empty with the reason in
+/// \p problem (a choice that names nothing) or in \p diagnostics.
+std::vector<OperatorInstances> instances(const LoadedSpec &spec, const InstanceChoice &choice,
+                                         Diagnostics &diagnostics, std::string &problem);
+
 /// The orders of the modules `eager.*` that are part of the program, named as in "norm.row_vec4":
 /// those of the references that specs follow.
 std::vector<Order> referenceOrders();

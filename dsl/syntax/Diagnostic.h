@@ -22,6 +22,7 @@ namespace h3 {
 struct SourceFile {
   std::string path; ///< as shown in messages: as given, or "<embedded>/eager/norm.spec"
   std::string text;
+  bool onDisk = false; ///< `path` names a file
 };
 
 /// A half-open range of bytes of one file. `file` is null for places that no text has.

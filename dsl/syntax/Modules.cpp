@@ -203,6 +203,7 @@ std::optional<size_t> Loader::load(Found &&found, const std::string &name, const
   loaded[found.identity] = failedModule;
   auto source = std::make_unique<SourceFile>();
   source->path = found.shownPath;
+  source->onDisk = found.onDisk;
   const std::string *unsaved = nullptr;
   if (search.unsaved)
     if (auto text = search.unsaved->find(found.identity); text != search.unsaved->end())

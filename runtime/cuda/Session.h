@@ -51,6 +51,9 @@ public:
   /// Overwrites such memory from its start.
   std::optional<Failure> overwrite(uint64_t address, std::span<const std::byte> from);
 
+  /// Frees all memory that `upload` and `allocate` gave; images stay loaded.
+  void freeMemory() { buffers.clear(); }
+
   /// Launches the kernel `entry` of a cubin and waits for it. Equal images are loaded once. An
   /// empty launch loads and launches nothing.
   std::optional<Failure> run(std::span<const std::byte> cubin, const std::string &entry,

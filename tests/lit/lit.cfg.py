@@ -6,11 +6,14 @@
 #   %specs             the folder of the operators
 #   %root              the root of the repository
 #   %fake_cuda         a folder with a driver of CUDA that has no GPU and whose kernels do nothing
+#   %build             the build folder
+#   %h3gen, %python    the programs, where the PATH is not searched
 #   %ptxas, %nvdisasm  the tools, in tests that REQUIRE them
 # The project's programs and LLVM's (FileCheck, not, split-file) are on the PATH.
 
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -31,6 +34,12 @@ config.substitutions.append(("%specs", os.path.join(config.h3_source_dir, "specs
 config.substitutions.append(("%root", config.h3_source_dir))
 config.substitutions.append(("%fake_cuda", os.path.join(
     config.h3_binary_dir, "tests", "unit", "runtime", "cuda", "fake")))
+config.substitutions.append(("%build", config.h3_binary_dir))
+config.substitutions.append(("%h3gen", os.path.join(config.h3_binary_dir, "bin", "h3gen")))
+config.substitutions.append(("%python", sys.executable))
+
+# Every call compiles, but where a test is about the cache and names one of its own.
+config.environment["H3GEN_CACHE_SIZE"] = "0"
 
 
 def find_tool(name, variable):
@@ -49,3 +58,9 @@ for name, variable in (("ptxas", "H3GEN_PTXAS"), ("nvdisasm", "H3GEN_NVDISASM"))
         config.available_features.add(name)
         config.environment[variable] = path
         config.substitutions.append(("%" + name, path))
+
+# `REQUIRES: cmake`: a build of another project; with `make` for one without ninja.
+if shutil.which("cmake") and shutil.which("ninja"):
+    config.available_features.add("cmake")
+if shutil.which("make"):
+    config.available_features.add("make")

@@ -1,0 +1,83 @@
+//===-- codegen/driver/ImageJob.h - One operator on one target - -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_CODEGEN_DRIVER_IMAGEJOB_H
+#define H3_CODEGEN_DRIVER_IMAGEJOB_H
+
+#include "backends/nvptx/Compile.h"
+#include "backends/nvptx/Tools.h"
+#include "codegen/driver/Specs.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace h3 {
+
+class ImageCache;
+
+/// What all images of one command have in common.
+struct ImageSettings {
+  std::string emit; ///< of `--emit`: the one stage to write; empty: all of the image's files
+  nvptx::Options compile;
+  std::optional<nvptx::Tool> ptxas;    ///< empty: no cubin
+  std::optional<nvptx::Tool> nvdisasm; ///< for `--emit sass`
+  ImageCache *cache = nullptr;         ///< null: neither asked nor filled
+};
+
+struct ImageJob {
+  const std::string *path = nullptr; ///< of the spec, as given
+  const LoadedSpec *spec = nullptr;
+  const OperatorInstances *entry = nullptr;
+  const Target *target = nullptr;
+  const ImageSettings *settings = nullptr;
+
+  /// Of its files: `swiglu.sm_90`.
+  std::string stem() const;
+};
+
+struct ImageFile {
+  std::string ending; ///< behind the stem: ".ptx"
+  std::string contents;
+
+  bool operator==(const ImageFile &) const = default;
+};
+
+/// For the line that is printed for an image.
+struct ImageSummary {
+  unsigned ptxVersion = 0; ///< times 10
+  uint64_t kernels = 0, ptxBytes = 0;
+  uint64_t cubinBytes = 0;                ///< 0 without a cubin, and so are the next two
+  uint64_t registers = 0, spillBytes = 0; ///< most of a kernel; of all kernels
+
+  bool operator==(const ImageSummary &) const = default;
+};
+
+/// What became of a job. Holds what is to be written and printed; nothing was yet.
+struct CompiledImage {
+  enum class Fault {
+    None,
+    NotCompiled,  ///< code generation refused the operator for this target
+    NotAssembled, ///< a tool could not do its part; what needs no tool is in `files`
+  };
+  Fault fault = Fault::None;
+  std::string error; ///< why not None, one line or rendered diagnostics
+  std::vector<ImageFile> files;
+  std::optional<ImageSummary> summary; ///< of PTX and what is made of it
+  bool fromCache = false;
+  double compileMilliseconds = 0, assembleMilliseconds = 0; ///< 0 from the cache
+};
+
+/// Does a job; the same bytes whatever was done before, and in whichever thread. \p context is made
+/// when it is first needed and serves one thread.
+CompiledImage compileImage(const ImageJob &job, std::unique_ptr<mlir::MLIRContext> &context);
+
+/// "swiglu sm_90: PTX 7.8, 10 kernels, ...".
+std::string describe(const ImageJob &job, const CompiledImage &image);
+
+} // namespace h3
+
+#endif // H3_CODEGEN_DRIVER_IMAGEJOB_H
