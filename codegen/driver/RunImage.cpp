@@ -35,6 +35,9 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
                                              RunResult &result) {
   const std::string &schedule = call.request.schedule;
   std::string key = std::string(target.name) + "\n" + schedule + "\n" + dump(call.program);
+  // The program names its orders; what they are is in the texts.
+  for (const std::unique_ptr<SourceFile> &source : call.request.spec->modules.sources)
+    key += "\n" + source->text;
   std::shared_ptr<RunnableImage> made = known(key);
   if (!made) {
     std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
