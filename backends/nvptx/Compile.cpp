@@ -171,6 +171,20 @@ bool Compilation::addCase(const Program &program, PreparedOperator &prepared, si
   return true;
 }
 
+/// The tables of `each` kernels become parameters of their own size. They are read where they are:
+/// a constant of the grid needs no copy in local memory.
+void passTablesByValue(gpu::GPUModuleOp kernels) {
+  kernels.walk([](LLVM::LLVMFuncOp function) {
+    auto bytes = dyn_cast_or_null<IntegerAttr>(function->removeAttr(kTableBytesAttr));
+    if (!bytes)
+      return;
+    OpBuilder builder(function.getContext());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.getInt());
+    function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));
+    function.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+  });
+}
+
 bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
   auto lower = [&](PassManager &passes) {
     passes.addPass(createCanonicalNaNPass(target));
@@ -186,6 +200,7 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
   };
   if (!runPasses(kernels, lower, options.printAfterPasses, error))
     return false;
+  passTablesByValue(kernels);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(kernels, llvmContext, "h3gen");
   if (!module) {

@@ -119,6 +119,7 @@ std::optional<plan::OperatorPlan> contractOf(const Program &program, std::string
   plan::OperatorPlan result;
   plan::ExprBuilder builder(result.nodes);
   result.name = program.name;
+  result.each = program.each;
   for (const auto &[name, type] : program.typeArguments)
     result.typeArguments.emplace_back(h3::name(type));
 

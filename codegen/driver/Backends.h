@@ -13,12 +13,17 @@
 
 namespace h3 {
 
+/// One set of tensors of a call.
+struct BoundMember {
+  const plan::Binding &binding;
+  std::span<const BoundView> tensors; ///< one for each tensor of the program
+};
+
 /// A call that has passed the contract.
 struct BoundCall {
   const Program &program;
-  const plan::OperatorPlan &contract; ///< without variants
-  const plan::Binding &binding;
-  std::span<const BoundView> tensors; ///< one for each tensor of the program
+  const plan::OperatorPlan &contract;   ///< without variants
+  std::span<const BoundMember> members; ///< one, but for a list of an `each` operator
   std::span<const plan::ParameterValue> parameters;
   const RunRequest &request;
 };

@@ -8,6 +8,7 @@
 #include "codegen/contract/Contract.h"
 #include "codegen/driver/Backends.h"
 #include "dsl/scalar/Format.h"
+#include "runtime/plan/List.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -34,13 +35,17 @@ public:
     return chooseOperator() && chooseTypes() && checkNames() && readParameters() &&
            allocateOutputs() && bindCall();
   }
-  void run(const NamedBackend &backend);
-  /// Empty if no output of one call shares memory with a tensor of the other, else what does.
-  std::string overlap(const Runner &other) const;
+  BoundMember member() const;
+  const plan::OperatorPlan &plan() const { return *contract; }
+  /// Runs these sets of tensors, of which this call's is the first.
+  void run(std::span<const BoundMember> members, const NamedBackend &backend,
+           RunResult &into) const;
+  /// Gives the outputs, with \p suffix behind their names, and the buffers made for them.
+  void addOutputs(const std::string &suffix, RunResult &into);
   /// "T = f16", the types that were chosen.
   std::string types() const;
 
-  RunResult result;
+  RunResult result; ///< of the preparation
 
 private:
   bool fail(ExitCode code, std::string message) {
@@ -272,25 +277,19 @@ bool Runner::bindCall() {
   return true;
 }
 
-void Runner::run(const NamedBackend &backend) {
-  backend.run({*program, *contract, *binding, tensors, parameters, request}, result);
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (program->tensors[i].isOutput)
-      result.outputs[program->tensors[i].name] = tensors[i];
+BoundMember Runner::member() const { return {*binding, tensors}; }
+
+void Runner::run(std::span<const BoundMember> members, const NamedBackend &backend,
+                 RunResult &into) const {
+  backend.run({*program, *contract, members, parameters, request}, into);
 }
 
-std::string Runner::overlap(const Runner &other) const {
-  auto bound = [](const Runner &runner, size_t i) {
-    const Tensor &tensor = runner.program->tensors[i];
-    return plan::BoundView{&runner.binding->tensors[i],
-                           static_cast<unsigned>(tensor.extents.size()), byteWidth(tensor.type)};
-  };
-  for (size_t i = 0; i < program->tensors.size(); ++i)
-    for (size_t k = 0; program->tensors[i].isOutput && k < other.program->tensors.size(); ++k)
-      if (plan::mayOverlap(bound(*this, i), bound(other, k)))
-        return fmt::format("output {} of one shares memory with {} of the other",
-                           program->tensors[i].name, other.program->tensors[k].name);
-  return "";
+void Runner::addOutputs(const std::string &suffix, RunResult &into) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (program->tensors[i].isOutput)
+      into.outputs[program->tensors[i].name + suffix] = tensors[i];
+  std::move(result.owned.begin(), result.owned.end(), std::back_inserter(into.owned));
+  result.owned.clear();
 }
 
 std::string Runner::types() const {
@@ -368,24 +367,21 @@ RunResult runMembers(const RunRequest &request, const Members &members,
                   fmt::format("declined: dtype: member {} has {}, member 0 has {}", k,
                               runner.types(), runners[0].types()));
   }
-  for (size_t a = 0; a < runners.size(); ++a)
-    for (size_t b = 0; b < runners.size(); ++b)
-      if (std::string overlap = a == b ? "" : runners[a].overlap(runners[b]); !overlap.empty())
-        return fail(ExitCode::BadInput,
-                    fmt::format("declined: overlap: members {} and {}: {}", a, b, overlap));
-  for (size_t k = 0; k < runners.size(); ++k) {
-    Runner &runner = runners[k];
-    runner.run(backend);
-    if (runner.result.code != ExitCode::Good)
-      return fail(runner.result.code, fmt::format("member {}: {}", k, runner.result.message));
-    for (const auto &[name, view] : runner.result.outputs)
-      all.outputs[fmt::format("{}[{}]", name, k)] = view;
-    std::move(runner.result.owned.begin(), runner.result.owned.end(),
-              std::back_inserter(all.owned));
-    all.variants = runner.result.variants;
-    all.report = runner.result.report;
-    all.times = runner.result.times;
+  std::vector<BoundMember> bound;
+  std::vector<plan::BoundTensor> tensors;
+  for (const Runner &runner : runners) {
+    bound.push_back(runner.member());
+    tensors.insert(tensors.end(), bound.back().binding.tensors.begin(),
+                   bound.back().binding.tensors.begin() + bound.back().tensors.size());
   }
+  const plan::OperatorPlan &contract = runners[0].plan();
+  if (std::optional<plan::Decline> decline = plan::checkMembers(contract, tensors))
+    return fail(ExitCode::BadInput, plan::describe(contract, *decline));
+  runners[0].run(bound, backend, all);
+  if (all.code != ExitCode::Good)
+    return all;
+  for (size_t k = 0; k < runners.size(); ++k)
+    runners[k].addOutputs(fmt::format("[{}]", k), all);
   all.report += fmt::format(", {} member{}", runners.size(), runners.size() == 1 ? "" : "s");
   return all;
 }
@@ -416,9 +412,14 @@ RunResult runOperator(const RunRequest &request) {
     return refused;
   }
   Runner runner(request);
-  if (runner.prepare())
-    runner.run(*backend);
-  return std::move(runner.result);
+  if (!runner.prepare())
+    return std::move(runner.result);
+  RunResult result;
+  const BoundMember member = runner.member();
+  runner.run({&member, 1}, *backend, result);
+  if (result.code == ExitCode::Good)
+    runner.addOutputs("", result);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

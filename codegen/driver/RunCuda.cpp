@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <set>
 
 namespace h3 {
 namespace {
@@ -34,7 +35,7 @@ private:
   /// How many sets of buffers, with those that are there, leave nothing in a cache.
   std::optional<unsigned> copiesToRotate(const cuda::Session &session, uint64_t bytes);
   /// The same call on new copies of its buffers. Empty after a failure.
-  std::optional<plan::Launch> onCopies(cuda::Session &session);
+  std::optional<PlannedCall> onCopies(cuda::Session &session);
   bool download(cuda::Session &session);
 
   const BoundCall &call;
@@ -80,32 +81,42 @@ bool CudaRun::makeImage(const cuda::Session &session) {
 }
 
 bool CudaRun::upload(cuda::Session &session) {
-  for (const BoundView &view : call.tensors) {
-    if (addresses.count(view.storage))
-      continue;
-    cuda::Result<uint64_t> address = session.upload(view.storage->data.span());
-    if (!address) {
-      fail(address.error());
-      return false;
+  for (const BoundMember &member : call.members)
+    for (const BoundView &view : member.tensors) {
+      if (addresses.count(view.storage))
+        continue;
+      cuda::Result<uint64_t> address = session.upload(view.storage->data.span());
+      if (!address) {
+        fail(address.error());
+        return false;
+      }
+      addresses[view.storage] = *address;
     }
-    addresses[view.storage] = *address;
-  }
   return true;
 }
 
 bool CudaRun::launch(cuda::Session &session) {
-  std::optional<plan::Launch> chosen = planLaunch(
-      call, plan, [&](tensor::TensorData *storage) { return addresses[storage]; }, result);
-  if (!chosen)
+  std::optional<PlannedCall> planned =
+      planCall(call, plan, [&](tensor::TensorData *storage) { return addresses[storage]; }, result);
+  if (!planned)
     return false;
-  const plan::Launch &launch = *chosen;
-  const plan::Variant &variant = plan.variants[launch.variant];
+  std::span<const plan::Launch> launches = planned->launches();
   auto bytes = std::as_bytes(std::span(image->assembly->cubin));
-  if (std::optional<cuda::Failure> failure = session.run(bytes, variant.entry, launch)) {
-    fail(*failure);
+  for (const plan::Launch &launch : launches)
+    if (std::optional<cuda::Failure> failure =
+            session.run(bytes, plan.variants[launch.variant].entry, launch)) {
+      fail(*failure);
+      return false;
+    }
+  if (call.request.repetitions == 0)
+    return true;
+  if (launches.size() != 1) {
+    fail(ExitCode::BadInput, fmt::format("the call takes {} launches, the time that can be taken "
+                                         "is that of one",
+                                         launches.size()));
     return false;
   }
-  return call.request.repetitions == 0 || time(session, launch);
+  return time(session, launches.front());
 }
 
 std::optional<unsigned> CudaRun::copiesToRotate(const cuda::Session &session, uint64_t bytes) {
@@ -123,7 +134,7 @@ std::optional<unsigned> CudaRun::copiesToRotate(const cuda::Session &session, ui
   return static_cast<unsigned>(std::min({wanted, fitting, kMostCopies}));
 }
 
-std::optional<plan::Launch> CudaRun::onCopies(cuda::Session &session) {
+std::optional<PlannedCall> CudaRun::onCopies(cuda::Session &session) {
   std::map<tensor::TensorData *, uint64_t> copies;
   for (auto [storage, address] : addresses) {
     cuda::Result<uint64_t> copy = session.duplicate(address);
@@ -134,11 +145,11 @@ std::optional<plan::Launch> CudaRun::onCopies(cuda::Session &session) {
     copies[storage] = *copy;
   }
   RunResult unreported;
-  std::optional<plan::Launch> launch = planLaunch(
+  std::optional<PlannedCall> planned = planCall(
       call, plan, [&](tensor::TensorData *storage) { return copies[storage]; }, unreported);
-  if (!launch)
+  if (!planned)
     fail(unreported.code, unreported.message);
-  return launch;
+  return planned;
 }
 
 bool CudaRun::time(cuda::Session &session, const plan::Launch &launch) {
@@ -180,11 +191,13 @@ bool CudaRun::time(cuda::Session &session, const plan::Launch &launch) {
     return false;
   times.copies = *copies;
   // Every buffer begins at a multiple of 256 bytes, so that all copies get the same variant.
+  std::vector<PlannedCall> calls; // launches of lists point into them
   while (launches.size() < times.copies) {
-    std::optional<plan::Launch> next = onCopies(session);
+    std::optional<PlannedCall> next = onCopies(session);
     if (!next)
       return false;
-    launches.push_back(*next);
+    launches.push_back(next->launches().front());
+    calls.push_back(std::move(*next));
   }
   if (!measured(times.rotated,
                 session.timeGraph(bytes, variant.entry, launches, times.repetitions)))
@@ -198,16 +211,17 @@ bool CudaRun::time(cuda::Session &session, const plan::Launch &launch) {
 }
 
 bool CudaRun::download(cuda::Session &session) {
-  for (size_t i = 0; i < call.tensors.size(); ++i) {
-    tensor::TensorData *storage = call.tensors[i].storage;
-    if (!call.program.tensors[i].isOutput)
-      continue;
+  std::set<tensor::TensorData *> written;
+  for (const BoundMember &member : call.members)
+    for (size_t i = 0; i < member.tensors.size(); ++i)
+      if (call.program.tensors[i].isOutput)
+        written.insert(member.tensors[i].storage);
+  for (tensor::TensorData *storage : written)
     if (std::optional<cuda::Failure> failure =
             session.download(addresses[storage], storage->data.span())) {
       fail(*failure);
       return false;
     }
-  }
   return true;
 }
 

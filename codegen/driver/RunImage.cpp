@@ -35,6 +35,9 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
                                              RunResult &result) {
   const std::string &schedule = call.request.schedule;
   std::string key = std::string(target.name) + "\n" + schedule + "\n" + dump(call.program);
+  // The program names its orders; what they are is in the texts.
+  for (const std::unique_ptr<SourceFile> &source : call.request.spec->modules.sources)
+    key += "\n" + source->text;
   std::shared_ptr<RunnableImage> made = known(key);
   if (!made) {
     std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
@@ -72,21 +75,36 @@ std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const nvptx:
   return plan;
 }
 
-std::optional<plan::Launch>
-planLaunch(const BoundCall &call, const plan::OperatorPlan &plan,
-           llvm::function_ref<uint64_t(tensor::TensorData *storage)> addressOf, RunResult &result) {
+std::optional<PlannedCall>
+planCall(const BoundCall &call, const plan::OperatorPlan &plan,
+         llvm::function_ref<uint64_t(tensor::TensorData *storage)> addressOf, RunResult &result) {
   std::vector<plan::Tensor> tensors;
-  for (const BoundView &view : call.tensors)
-    tensors.push_back(tensor::TensorView{view.storage, view.view}.forPlan(addressOf(view.storage)));
-  auto chosen = plan::evaluate(plan, tensors, call.parameters);
-  if (auto *decline = std::get_if<plan::Decline>(&chosen)) {
+  for (const BoundMember &member : call.members)
+    for (const BoundView &view : member.tensors)
+      tensors.push_back(
+          tensor::TensorView{view.storage, view.view}.forPlan(addressOf(view.storage)));
+  PlannedCall planned;
+  std::optional<plan::Decline> decline;
+  if (plan.each) {
+    decline = planned.list.evaluate(plan, tensors, call.parameters);
+  } else {
+    auto chosen = plan::evaluate(plan, tensors, call.parameters);
+    if (auto *launch = std::get_if<plan::Launch>(&chosen))
+      planned.single = *launch;
+    else
+      decline = std::get<plan::Decline>(chosen);
+  }
+  if (decline) {
     result.code = ExitCode::BadInput;
     result.message = plan::describe(plan, *decline);
     return {};
   }
-  const plan::Launch &launch = std::get<plan::Launch>(chosen);
-  result.report += ", variant " + plan.variants[launch.variant].name;
-  return launch;
+  const char *separator = ", variant ";
+  for (const plan::Launch &launch : planned.launches()) {
+    result.report += separator + plan.variants[launch.variant].name;
+    separator = " + ";
+  }
+  return planned;
 }
 
 } // namespace h3

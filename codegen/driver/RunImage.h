@@ -10,6 +10,7 @@
 #include "backends/nvptx/Tools.h"
 #include "backends/nvptx/ptx/Module.h"
 #include "codegen/driver/Backends.h"
+#include "runtime/plan/List.h"
 
 #include <memory>
 
@@ -33,12 +34,28 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
 std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const nvptx::Image &image,
                                              RunResult &result);
 
-/// The launch that \p plan chooses when the buffer of each bound tensor lies at
-/// `addressOf(storage)`. Adds the variant's name to the report. Empty after a decline, which is in
-/// \p result.
-std::optional<plan::Launch>
-planLaunch(const BoundCall &call, const plan::OperatorPlan &plan,
+/// The launches of a call. They stay valid when the object moves.
+class PlannedCall {
+public:
+  std::span<const plan::Launch> launches() const {
+    return single ? std::span(&*single, 1) : list.launches();
+  }
+
+private:
+  friend std::optional<PlannedCall>
+  planCall(const BoundCall &call, const plan::OperatorPlan &plan,
            llvm::function_ref<uint64_t(tensor::TensorData *storage)> addressOf, RunResult &result);
+
+  plan::ListCall list;                ///< of an `each` operator
+  std::optional<plan::Launch> single; ///< of any other
+};
+
+/// The launches that \p plan chooses when the buffer of each bound tensor lies at
+/// `addressOf(storage)`. Adds the variants' names to the report. Empty after a decline, which is in
+/// \p result.
+std::optional<PlannedCall>
+planCall(const BoundCall &call, const plan::OperatorPlan &plan,
+         llvm::function_ref<uint64_t(tensor::TensorData *storage)> addressOf, RunResult &result);
 
 } // namespace h3
 

@@ -22,21 +22,23 @@ namespace h3 {
 /// One region for each buffer. An output that shares no buffer with an input holds nothing yet.
 static std::vector<ptx::Region> regionsOf(const BoundCall &call) {
   std::set<const tensor::TensorData *> read, written, seen;
-  for (size_t i = 0; i < call.tensors.size(); ++i)
-    (call.program.tensors[i].isOutput ? written : read).insert(call.tensors[i].storage);
+  for (const BoundMember &member : call.members)
+    for (size_t i = 0; i < member.tensors.size(); ++i)
+      (call.program.tensors[i].isOutput ? written : read).insert(member.tensors[i].storage);
   std::vector<ptx::Region> regions;
-  for (const BoundView &view : call.tensors) {
-    tensor::TensorData *storage = view.storage;
-    if (!seen.insert(storage).second)
-      continue;
-    ptx::Region region;
-    region.name = storage->name;
-    region.address = reinterpret_cast<uint64_t>(storage->data.data());
-    region.bytes = storage->data.span();
-    region.writable = written.count(storage);
-    region.initialised = read.count(storage);
-    regions.push_back(region);
-  }
+  for (const BoundMember &member : call.members)
+    for (const BoundView &view : member.tensors) {
+      tensor::TensorData *storage = view.storage;
+      if (!seen.insert(storage).second)
+        continue;
+      ptx::Region region;
+      region.name = storage->name;
+      region.address = reinterpret_cast<uint64_t>(storage->data.data());
+      region.bytes = storage->data.span();
+      region.writable = written.count(storage);
+      region.initialised = read.count(storage);
+      regions.push_back(region);
+    }
   return regions;
 }
 
@@ -64,21 +66,28 @@ void runPtx(const BoundCall &call, RunResult &result) {
   std::optional<plan::OperatorPlan> plan = planForRun(call, image->image, result);
   if (!plan)
     return;
-  std::optional<plan::Launch> launch = planLaunch(
+  std::optional<PlannedCall> planned = planCall(
       call, *plan,
       [](const tensor::TensorData *storage) {
         return reinterpret_cast<uint64_t>(storage->data.data());
       },
       result);
-  if (!launch || launch->isEmpty())
+  if (!planned)
     return;
   std::vector<ptx::Region> regions = regionsOf(call);
-  ptx::RunStatistics statistics;
-  std::optional<ptx::Fault> fault = ptx::run(*image->module, plan->variants[launch->variant].entry,
-                                             ptx::LaunchConfig(*launch), regions, {}, &statistics);
-  if (fault)
-    return fail(fault->message());
-  result.report += fmt::format(", {} instructions", statistics.instructions);
+  uint64_t instructions = 0;
+  for (const plan::Launch &launch : planned->launches()) {
+    if (launch.isEmpty())
+      continue;
+    ptx::RunStatistics statistics;
+    if (std::optional<ptx::Fault> fault =
+            ptx::run(*image->module, plan->variants[launch.variant].entry,
+                     ptx::LaunchConfig(launch), regions, {}, &statistics))
+      return fail(fault->message());
+    instructions += statistics.instructions;
+  }
+  if (instructions)
+    result.report += fmt::format(", {} instructions", instructions);
 }
 
 } // namespace h3

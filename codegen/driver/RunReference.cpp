@@ -8,25 +8,31 @@
 
 namespace h3 {
 
-void runReference(const BoundCall &call, RunResult &result) {
+static std::optional<std::string> interpret(const BoundCall &call, const BoundMember &member) {
   Arguments arguments;
   const Program &program = call.program;
-  arguments.dims.assign(call.binding.dims.begin(), call.binding.dims.begin() + program.dims.size());
-  arguments.parameters.assign(call.binding.parameters.begin(),
-                              call.binding.parameters.begin() + program.parameters.size());
+  const plan::Binding &binding = member.binding;
+  arguments.dims.assign(binding.dims.begin(), binding.dims.begin() + program.dims.size());
+  arguments.parameters.assign(binding.parameters.begin(),
+                              binding.parameters.begin() + program.parameters.size());
   for (size_t i = 0; i < program.tensors.size(); ++i) {
-    const plan::BoundTensor &bound = call.binding.tensors[i];
+    const plan::BoundTensor &bound = binding.tensors[i];
     TensorView view;
     view.data = reinterpret_cast<std::byte *>(bound.address);
     view.strides.assign(bound.strides.begin(),
                         bound.strides.begin() + program.tensors[i].extents.size());
     arguments.tensors.push_back(view);
   }
-  if (std::optional<std::string> error = interpret(program, arguments)) {
-    result.code = ExitCode::BadInput;
-    result.message = *error;
-    return;
-  }
+  return interpret(program, arguments);
+}
+
+void runReference(const BoundCall &call, RunResult &result) {
+  for (const BoundMember &member : call.members)
+    if (std::optional<std::string> error = interpret(call, member)) {
+      result.code = ExitCode::BadInput;
+      result.message = *error;
+      return;
+    }
   result.report = "reference interpreter";
 }
 

@@ -6,12 +6,14 @@
 // A kernel's arguments are, in this order: the address of each tensor that is used, the strides of
 // each that the contract leaves open, the free dims that are used, the parameters that are used,
 // and for each job its number of rows (of vectors, if it is spread) and, but for the first, its
-// first block.
+// first block. A kernel of an `each` operator has the table of the members (runtime/plan/List.h) in
+// front, which holds all of these but the parameters; a block finds its member by its number.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernel/Kernel.h"
 
+#include "codegen/kernel/Members.h"
 #include "codegen/kernel/Reduction.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -33,7 +35,8 @@ public:
       : op(op), jobs(jobs), schedule(schedule), contract(contract), guards(contract, op),
         plan(guards.expressions()), builder(module.getContext()),
         indexType(builder.getIntegerType(schedule.indexBits)),
-        elements(builder, guards, indexType, schedule.accessBytes), module(module) {}
+        elements(builder, guards, indexType, schedule.accessBytes), module(module),
+        members(builder, elements) {}
 
   std::optional<plan::Variant> run(const std::string &entry);
   std::string error;
@@ -57,9 +60,11 @@ private:
   };
 
   void addArgument(mlir::Type type, plan::ArgumentSpec::Kind kind, uint32_t index);
+  Value nextArgument();
+  Value nextParameter() { return *nextInKernel++; }
   plan::ExprId indexArgument(plan::ExprId expr);
   void planArguments();
-  void bindArguments(Block &entry);
+  void bindArguments();
   void planJobs();
   void guardLayouts(const Job &job, const JobSchedule &how);
   void emitJobs(Value block, Value thread, size_t job);
@@ -93,7 +98,11 @@ private:
   gpu::GPUModuleOp module;
   std::optional<Exchange> exchange;
 
-  SmallVector<mlir::Type> argumentTypes;
+  SmallVector<mlir::Type> argumentTypes; ///< of the kernel
+  SmallVector<mlir::Type> memberTypes;   ///< of a member's arguments
+  Block::args_iterator nextInKernel;
+  size_t nextMember = 0;
+  Members members;
   plan::Variant variant;
   std::vector<JobRange> ranges;
   llvm::SmallPtrSet<Operation *, 16> early; ///< what belongs to a row and is emitted already
@@ -104,8 +113,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 void KernelEmitter::addArgument(mlir::Type type, plan::ArgumentSpec::Kind kind, uint32_t index) {
-  argumentTypes.push_back(type);
-  variant.arguments.push_back({kind, index});
+  bool isShared = !contract.each || kind == plan::ArgumentSpec::Kind::Parameter;
+  (isShared ? argumentTypes : memberTypes).push_back(type);
+  (isShared ? variant.arguments : variant.memberArguments).push_back({kind, index});
 }
 
 plan::ExprId KernelEmitter::indexArgument(plan::ExprId expr) {
@@ -136,14 +146,17 @@ void KernelEmitter::planArguments() {
                   plan::ArgumentSpec::Kind::Parameter, parameter);
 }
 
-/// In the order of planArguments.
-void KernelEmitter::bindArguments(Block &entry) {
+/// The next argument that is no parameter, in the order of planArguments.
+Value KernelEmitter::nextArgument() {
+  return contract.each ? members.next(memberTypes[nextMember++]) : nextParameter();
+}
+
+void KernelEmitter::bindArguments() {
   unsigned tensors = contract.tensors.size(), parameters = contract.parameters.size();
-  auto next = entry.args_begin();
   std::vector<KernelTensor> accesses(tensors);
   for (unsigned tensor = 0; tensor < tensors; ++tensor)
     if (isUsed(op.getArgument(tensor)))
-      accesses[tensor].pointer = *next++;
+      accesses[tensor].pointer = nextArgument();
   for (unsigned tensor = 0; tensor < tensors; ++tensor) {
     Value argument = op.getArgument(tensor);
     if (!isUsed(argument))
@@ -154,19 +167,19 @@ void KernelEmitter::bindArguments(Block &entry) {
         !op.getArgAttr(tensor, "h3.output") && !accesses[tensor].isAliased;
     auto clauses = op.getArgAttrOfType<DenseI64ArrayAttr>(tensor, "h3.strides").asArrayRef();
     for (int64_t clause : clauses)
-      accesses[tensor].strides.push_back(clause < 0 ? Value(*next++) : elements.constant(clause));
+      accesses[tensor].strides.push_back(clause < 0 ? nextArgument() : elements.constant(clause));
     elements.bindTensor(argument, accesses[tensor]);
   }
   for (unsigned i = tensors + parameters; i < op.getNumArguments(); ++i)
     if (isUsed(op.getArgument(i)))
-      elements.bind(op.getArgument(i), *next++);
+      elements.bind(op.getArgument(i), nextArgument());
   for (unsigned parameter = 0; parameter < parameters; ++parameter)
     if (isUsed(op.getArgument(tensors + parameter)))
-      elements.bind(op.getArgument(tensors + parameter), *next++);
+      elements.bind(op.getArgument(tensors + parameter), nextParameter());
   for (size_t job = 0; job < jobs.size(); ++job) {
-    ranges[job].rowCount = *next++;
+    ranges[job].rowCount = nextArgument();
     if (job)
-      ranges[job].firstBlockValue = *next++;
+      ranges[job].firstBlockValue = nextArgument();
   }
 }
 
@@ -253,8 +266,13 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
   error = refusal(jobs, schedule);
   if (!error.empty())
     return {};
+  if (contract.each)
+    argumentTypes.push_back(LLVM::LLVMPointerType::get(builder.getContext()));
   planArguments();
   planJobs();
+  if (error.empty() && contract.each && !members.plan(contract, variant))
+    error = "the arguments of one member take more than the " +
+            std::to_string(plan::kMaxParameterBytes) + " bytes that a kernel's parameters have";
   if (!error.empty())
     return {};
 
@@ -268,15 +286,23 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
   builder.setInsertionPointToStart(&function.getBody().front());
   elements.begin(function.getBody().front());
   exchange.emplace(builder, elements, module, entry);
-  bindArguments(function.getBody().front());
+  Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+  block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), block);
+  nextInKernel = function.getBody().front().args_begin();
+  if (contract.each) {
+    function->setAttr(kTableBytesAttr,
+                      builder.getI32IntegerAttr(static_cast<int32_t>(members.tableBytes())));
+    function.setArgAttr(0, "llvm.align", builder.getI64IntegerAttr(8));
+    function.setArgAttr(0, "llvm.readonly", builder.getUnitAttr());
+    block = members.find(nextParameter(), block);
+  }
+  bindArguments();
 
   for (Operation &outside : op.getBody().front().without_terminator())
     if (!isa<ir::ForallOp>(outside))
       elements.emit(outside);
   Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   thread = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);
-  Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-  block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), block);
   emitJobs(block, thread, 0);
   gpu::ReturnOp::create(builder, loc);
 

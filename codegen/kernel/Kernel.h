@@ -9,12 +9,17 @@
 #include "codegen/kernel/Schedule.h"
 #include "runtime/plan/Plan.h"
 
+#include <llvm/ADT/StringRef.h>
 #include <mlir/Dialect/GPU/IR/GPUDialect.h>
 
 #include <optional>
 #include <string>
 
 namespace h3 {
+
+/// On the kernels of `each` operators: how many bytes their first argument points to. A backend
+/// passes those by value.
+inline constexpr llvm::StringLiteral kTableBytesAttr = "h3.table_bytes";
 
 /// Emits one variant of \p op as a `gpu.func` named \p entry into \p module, and describes it for
 /// the launch plan: guards, grid, block, arguments. Expressions are added to \p contract. All jobs

@@ -223,9 +223,12 @@ std::optional<Failure> launch(const PrimaryContext &context, CUfunction function
   if (launch.isEmpty())
     return std::nullopt;
   // The driver copies each argument's bytes from its address; the low bytes come first.
-  std::array<void *, plan::kMaxArguments> arguments;
-  for (uint32_t i = 0; i < launch.argumentCount; ++i)
-    arguments[i] = const_cast<uint64_t *>(&launch.arguments[i].bits);
+  std::array<void *, plan::kMaxArguments + 1> arguments;
+  size_t count = 0;
+  if (!launch.members.empty())
+    arguments[count++] = const_cast<std::byte *>(launch.members.data());
+  for (const plan::Argument &argument : launch.args())
+    arguments[count++] = const_cast<uint64_t *>(&argument.bits);
   return context.inside([&]() -> std::optional<Failure> {
     if (launch.sharedBytes > kSharedWithoutAsking)
       if (auto failure = context.driver().check(

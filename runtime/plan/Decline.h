@@ -70,6 +70,7 @@ enum class DeclineDetail : uint8_t {
   ArgumentRange,      ///< argument a of variant i has value f, which i32 does not hold
   ExpressionOverflow, ///< a grid, block, shared size or argument of variant i overflowed
   NoVariant,          ///< no variant's guards hold
+  MemberOverlap,      ///< output t of `member` overlaps tensor i of `otherMember`
 };
 
 /// A declined call. Fields not named by `detail` are -1 (tensor, axis, index) or 0.
@@ -81,6 +82,8 @@ struct Decline {
   int32_t index = -1;
   int64_t found = 0;
   int64_t expected = 0;
+  int32_t member = -1;      ///< of a list (`OperatorPlan::each`): whose set of tensors it is
+  int32_t otherMember = -1; ///< of a list: the other one, of an overlap
 
   bool operator==(const Decline &) const = default;
 };

@@ -148,6 +148,10 @@ public:
       w.string(dim.name);
       w.close('}');
     });
+    if (plan.each) {
+      w.key("each");
+      w.boolean(true);
+    }
     w.key("name");
     w.string(plan.name);
     w.key("parameters");
@@ -307,6 +311,12 @@ private:
     w.array(v.grid, [&](ExprId id) { expr(id); });
     w.key("guards");
     conditions(v.guards);
+    if (plan.each) {
+      w.key("member_arguments");
+      w.array(v.memberArguments, [&](const ArgumentSpec &spec) { argument(spec); });
+      w.key("member_capacity");
+      w.integer(v.memberCapacity);
+    }
     w.key("name");
     w.string(v.name);
     w.key("shared_bytes");

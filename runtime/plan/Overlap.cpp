@@ -103,22 +103,20 @@ private:
   unsigned budget = 0;
 };
 
-/// Offset of the view's last byte from its address.
-uint64_t lastByte(const BoundView &view) {
+} // namespace
+
+uint64_t lastByteOf(const BoundView &view) {
   uint64_t offset = 0;
   for (unsigned axis = 0; axis < view.rank; ++axis)
     offset += static_cast<uint64_t>(view.tensor->extents[axis] - 1) *
               static_cast<uint64_t>(view.tensor->strides[axis]);
-  return offset * view.elementBytes + view.elementBytes - 1;
+  return view.tensor->address + offset * view.elementBytes + view.elementBytes - 1;
 }
-
-} // namespace
 
 bool mayOverlap(const BoundView &a, const BoundView &b) {
   if (a.tensor->elements == 0 || b.tensor->elements == 0)
     return false;
-  if (a.tensor->address + lastByte(a) < b.tensor->address ||
-      b.tensor->address + lastByte(b) < a.tensor->address)
+  if (lastByteOf(a) < b.tensor->address || lastByteOf(b) < a.tensor->address)
     return false;
 
   Search search;

@@ -40,7 +40,8 @@
 //
 // Sizes. Element counts and byte spans may be anything below 2^63.
 //
-// Several argument sets in one launch (`each`) are several bindings of one plan.
+// Several argument sets in one launch (`each`): every member of the list is one binding of the
+// plan, and what one member writes no other reads or writes. List.h evaluates such calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,7 @@
 #include "runtime/plan/Expr.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -68,7 +70,12 @@ inline constexpr unsigned kMaxRank = 8;     ///< of an operator's tensor
 inline constexpr unsigned kMaxTensors = 24; ///< of an operator
 inline constexpr unsigned kMaxDims = 32;    ///< of an operator
 inline constexpr unsigned kMaxParameters = 16;
-inline constexpr unsigned kMaxArguments = 128; ///< of a kernel
+inline constexpr unsigned kMaxArguments = 128; ///< of a kernel; of an `each` kernel, for one member
+
+/// The most members of a list that one launch takes, and the bytes of a kernel's parameters, which
+/// hold them: what every CUDA driver accepts. A longer list takes several launches.
+inline constexpr unsigned kMaxMembers = 128;
+inline constexpr unsigned kMaxParameterBytes = 4096;
 
 /// Limits of a launch: CUDA's for every compute capability since 3.0.
 inline constexpr std::array<int64_t, 3> kMaxGrid = {2147483647, 65535, 65535};
@@ -205,6 +212,14 @@ struct Variant {
   std::array<ExprId, 3> grid{kNoExpr, kNoExpr, kNoExpr};  ///< x, y, z; kNoExpr: 1
   std::array<ExprId, 3> block{kNoExpr, kNoExpr, kNoExpr}; ///< x, y, z; kNoExpr: 1
   ExprId sharedBytes = kNoExpr;                           ///< dynamic shared memory; kNoExpr: 0
+
+  /// Of an `each` operator: the arguments that each member has for itself, never parameters, and
+  /// how many members one launch takes. The kernel's first parameter is the table of the members
+  /// (List.h), those in `arguments` follow. Otherwise empty and 0.
+  std::vector<ArgumentSpec> memberArguments;
+  uint32_t memberCapacity = 0;
+
+  /// In an `each` operator parameters alone.
   std::vector<ArgumentSpec> arguments;
 
   bool operator==(const Variant &) const = default;
@@ -214,6 +229,7 @@ struct Variant {
 struct OperatorPlan {
   std::string name;                       ///< of the operator: `qk_norm_rope`
   std::vector<std::string> typeArguments; ///< `f16`, in the order of the operator's type parameters
+  bool each = false;                      ///< a call takes a list of argument sets
 
   std::vector<ExprNode> nodes; ///< all expressions; `ExprId` indexes it
   std::vector<DimSpec> dims;
@@ -263,6 +279,9 @@ struct Launch {
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
   uint32_t sharedBytes = 0;
+  /// Of an `each` operator: the bytes of the kernel's first parameter, in front of `arguments`.
+  /// They belong to the ListCall that made the launch. Otherwise empty.
+  std::span<const std::byte> members;
   uint32_t argumentCount = 0;
   std::array<Argument, kMaxArguments> arguments;
 
@@ -285,7 +304,9 @@ struct Launch {
 std::variant<Binding, Decline> bind(const OperatorPlan &plan, std::span<const Tensor> tensors,
                                     std::span<const ParameterValue> parameters);
 
-/// The first variant whose guards all hold, with its launch. Pure, as above.
+/// The first variant whose guards all hold, with its launch. Pure, as above. Of an `each` operator
+/// it is the part that one member has in a launch, and nothing to launch by itself: grid[0] counts
+/// the member's blocks, and `arguments` holds the member arguments and behind them the others.
 std::variant<Launch, Decline> selectVariant(const OperatorPlan &plan, const Binding &binding);
 
 /// Both steps.
@@ -304,6 +325,9 @@ struct BoundView {
 };
 bool mayOverlap(const BoundView &a, const BoundView &b);
 
+/// The address of the last byte of a view that has elements.
+uint64_t lastByteOf(const BoundView &view);
+
 /// True unless it can be shown that no two elements of the view share an address.
 bool mayOverlapItself(const BoundView &view);
 
@@ -311,7 +335,8 @@ bool mayOverlapItself(const BoundView &view);
 std::string describe(const OperatorPlan &plan, const Decline &decline);
 
 /// The plan as canonical JSON: keys sorted, no spaces, integers in decimal, parameter bits as
-/// strings of hexadecimal digits. An expression is an integer (constant), ["dim","tokens"],
+/// strings of hexadecimal digits. `each`, `member_arguments` and `member_capacity` are there for an
+/// `each` operator only. An expression is an integer (constant), ["dim","tokens"],
 /// ["stride","q",0], ["address","q"], ["parameter","n"] or [operator, operand, ...] with `+ - *
 /// floordiv floormod min max == != < <= > >= and or not`. Equal plans give equal text.
 std::string toJson(const OperatorPlan &plan);

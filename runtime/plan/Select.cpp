@@ -33,10 +33,10 @@ public:
       if (auto failure = size(variant.sharedBytes, DeclineDetail::SharedRange, -1, 0,
                               kMaxSharedBytes, launch.sharedBytes))
         return failure;
-    launch.argumentCount = static_cast<uint32_t>(variant.arguments.size());
-    for (unsigned i = 0; i < launch.argumentCount; ++i)
-      if (auto failure = argument(i))
-        return failure;
+    for (const std::vector<ArgumentSpec> *specs : {&variant.memberArguments, &variant.arguments})
+      for (const ArgumentSpec &spec : *specs)
+        if (auto failure = argument(spec))
+          return failure;
     return std::nullopt;
   }
 
@@ -63,9 +63,9 @@ private:
     return std::nullopt;
   }
 
-  std::optional<Decline> argument(unsigned i) const {
-    const ArgumentSpec &spec = variant.arguments[i];
-    Argument &result = launch.arguments[i];
+  std::optional<Decline> argument(const ArgumentSpec &spec) const {
+    const uint32_t number = launch.argumentCount++;
+    Argument &result = launch.arguments[number];
     switch (spec.kind) {
     case ArgumentSpec::Kind::Address:
       result = {binding.tensors[spec.index].address, 8};
@@ -86,7 +86,7 @@ private:
       return std::nullopt;
     }
     if (*value < INT32_MIN || *value > INT32_MAX)
-      return decline(DeclineDetail::ArgumentRange, static_cast<int>(i), *value, 0);
+      return decline(DeclineDetail::ArgumentRange, static_cast<int>(number), *value, 0);
     result = {static_cast<uint32_t>(static_cast<int32_t>(*value)), 4};
     return std::nullopt;
   }

@@ -216,6 +216,10 @@ public:
       return "a launch size or argument" + variant() + " overflows 64 bits";
     case DeclineDetail::NoVariant:
       return "no variant of " + plan.name + " admits this call";
+    case DeclineDetail::MemberOverlap:
+      return tensor() + " of member " + std::to_string(decline.member) + " overlaps " + other() +
+             " of member " + std::to_string(decline.otherMember) +
+             ", the contract keeps members apart";
     }
     return std::string(meaning(decline.reason));
   }
@@ -249,7 +253,10 @@ std::string toText(const OperatorPlan &plan, ExprId expr) {
 }
 
 std::string describe(const OperatorPlan &plan, const Decline &decline) {
-  return "declined: " + std::string(name(decline.reason)) + ": " +
+  std::string where;
+  if (decline.member >= 0 && decline.otherMember < 0)
+    where = "member " + std::to_string(decline.member) + ": ";
+  return "declined: " + std::string(name(decline.reason)) + ": " + where +
          Describer(plan, decline).sentence();
 }
 

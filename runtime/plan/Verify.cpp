@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Checked.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/List.h"
 
 #include <algorithm>
 
@@ -49,6 +49,7 @@ private:
     require(plan.parameters.size() <= kMaxParameters,
             "more than " + std::to_string(kMaxParameters) + " parameters");
     require(plan.nodes.size() < kNoExpr, "too many expressions");
+    require(!plan.each || !plan.tensors.empty(), "members of a list have no tensors");
     for (const TensorSpec &tensor : plan.tensors)
       require(tensor.rank() <= kMaxRank,
               tensor.name + " has a rank above " + std::to_string(kMaxRank));
@@ -187,16 +188,48 @@ private:
     for (ExprId size : {variant.grid[0], variant.grid[1], variant.grid[2], variant.block[0],
                         variant.block[1], variant.block[2], variant.sharedBytes})
       require(size == kNoExpr || size < plan.nodes.size(), what + "has a size that is not there");
-    require(variant.arguments.size() <= kMaxArguments, what + "has too many arguments");
-    for (const ArgumentSpec &argument : variant.arguments) {
-      size_t limit = plan.nodes.size();
-      if (argument.kind == ArgumentSpec::Kind::Address)
-        limit = plan.tensors.size();
-      if (argument.kind == ArgumentSpec::Kind::Parameter)
-        limit = plan.parameters.size();
-      require(argument.kind <= ArgumentSpec::Kind::Parameter && argument.index < limit,
-              what + "has an argument that is not there");
+    require(variant.arguments.size() + variant.memberArguments.size() <= kMaxArguments,
+            what + "has too many arguments");
+    for (const std::vector<ArgumentSpec> *list : {&variant.memberArguments, &variant.arguments})
+      for (const ArgumentSpec &argument : *list)
+        require(argument.index < numberOf(argument.kind),
+                what + "has an argument that is not there");
+    if (error.empty())
+      checkMembers(variant, what);
+  }
+
+  /// How many there are to choose from.
+  size_t numberOf(ArgumentSpec::Kind kind) const {
+    switch (kind) {
+    case ArgumentSpec::Kind::Address:
+      return plan.tensors.size();
+    case ArgumentSpec::Kind::Parameter:
+      return plan.parameters.size();
+    case ArgumentSpec::Kind::I32:
+    case ArgumentSpec::Kind::I64:
+      return plan.nodes.size();
     }
+    return 0;
+  }
+
+  void checkMembers(const Variant &variant, const std::string &what) {
+    if (!plan.each)
+      return require(variant.memberArguments.empty() && variant.memberCapacity == 0,
+                     what + "has arguments of members, the operator takes no list");
+    for (const ArgumentSpec &argument : variant.memberArguments)
+      require(argument.kind != ArgumentSpec::Kind::Parameter,
+              what + "has a parameter that members have for themselves");
+    for (const ArgumentSpec &argument : variant.arguments)
+      require(argument.kind == ArgumentSpec::Kind::Parameter,
+              what + "has an argument that members share and that is no parameter");
+    // Members lie behind each other in the grid's x and have all else in common.
+    require(variant.grid[1] == kNoExpr && variant.grid[2] == kNoExpr,
+            what + "has a grid of several directions, members need one");
+    for (ExprId size : {variant.block[0], variant.block[1], variant.block[2], variant.sharedBytes})
+      require(size == kNoExpr || plan.nodes[size].op == ExprOp::Constant,
+              what + "has a block or shared memory that members would not have in common");
+    require(variant.memberCapacity >= 1 && variant.memberCapacity <= memberCapacity(plan, variant),
+            what + "takes a number of members that its parameters cannot hold");
   }
 
   const OperatorPlan &plan;

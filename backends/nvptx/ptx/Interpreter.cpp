@@ -73,8 +73,15 @@ std::string Fault::message() const {
 }
 
 LaunchConfig::LaunchConfig(const plan::Launch &launch)
-    : grid(launch.grid), block(launch.block), sharedBytes(launch.sharedBytes),
-      arguments(launch.args().begin(), launch.args().end()) {}
+    : grid(launch.grid), block(launch.block), sharedBytes(launch.sharedBytes) {
+  for (size_t at = 0; at < launch.members.size(); at += 8) {
+    plan::Argument &argument = arguments.emplace_back();
+    argument.bytes = 8;
+    for (size_t i = 0; i < 8; ++i)
+      argument.bits |= std::to_integer<uint64_t>(launch.members[at + i]) << (8 * i);
+  }
+  arguments.insert(arguments.end(), launch.args().begin(), launch.args().end());
+}
 
 struct Executable::Impl {
   Code code;

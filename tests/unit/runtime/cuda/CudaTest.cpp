@@ -197,6 +197,16 @@ TEST_F(CudaTest, LaunchPassesWhatThePlanSays) {
   EXPECT_EQ(count("cuLaunchKernel"), 2);
 }
 
+TEST_F(CudaTest, TheTableOfMembersIsTheFirstParameter) {
+  Session session = open();
+  const uint16_t first = 0xbeef;
+  Launch launch = launchOf({{0xfffffffe, 4}, {0x123456789abcdef0, 8}});
+  launch.members = std::as_bytes(std::span(&first, 1));
+  ASSERT_FALSE(session.run(cubin(), "wide", launch));
+  EXPECT_EQ(count("cuLaunchKernel 5 6 7 32 2 1 0 stream 48879 4294967294 1311768467463790320\n"), 1)
+      << log();
+}
+
 TEST_F(CudaTest, CopiesUseTheSessionsStreamWhichIsNonBlocking) { // S33
   Session session = open();
   const std::vector<std::byte> data(10);

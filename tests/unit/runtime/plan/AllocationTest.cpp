@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/List.h"
 #include "tests/unit/runtime/plan/Plans.h"
 
 #include <gtest/gtest.h>
@@ -46,8 +46,26 @@ TEST(AllocationTest, EvaluationAllocatesNothing) {
   EXPECT_TRUE(served);
   EXPECT_TRUE(apart);
   EXPECT_TRUE(declined);
+
+  const OperatorPlan listed = scales();
+  std::vector<Tensor> list;
+  for (uint64_t k = 0; k < 300; ++k) {
+    list.push_back(Tensor::contiguous(kA + 4096 * k + 4 * (k % 2), DType::F32, {8}));
+    list.push_back(Tensor::contiguous(kB + 4096 * k, DType::F32, {8}));
+  }
+  ListCall call;
+  EXPECT_FALSE(call.evaluate(listed, list, {}));
+  const size_t launches = call.launches().size();
+  const unsigned long beforeList = allocations;
+  const bool again = !call.evaluate(listed, list, {});
+  const bool shorter = !call.evaluate(listed, std::span(list).first(100), {});
+  EXPECT_EQ(allocations, beforeList) << "a list as long as an earlier one";
+  EXPECT_TRUE(again && shorter);
+  EXPECT_GT(launches, 3u);
+
+  const unsigned long beforeText = allocations;
   describe(plan, *declineOf(plan, bad));
-  EXPECT_GT(allocations, after) << "the counter counts";
+  EXPECT_GT(allocations, beforeText) << "the counter counts";
 }
 
 } // namespace

@@ -55,10 +55,25 @@ TEST(JsonTest, WholeText) {
 
 /// Canonical: what a JSON library that sorts keys and writes no spaces makes of it.
 TEST(JsonTest, IsCanonical) {
-  for (const OperatorPlan &plan : {qkNormRope(), swiglu(), residualRmsNorm(), single(0, true)}) {
+  for (const OperatorPlan &plan :
+       {qkNormRope(), swiglu(), residualRmsNorm(), single(0, true), scales()}) {
     const std::string text = toJson(plan);
     EXPECT_EQ(nlohmann::json::parse(text).dump(), text);
   }
+}
+
+TEST(JsonTest, ListsSayWhatMembersHave) {
+  const OperatorPlan plan = scales();
+  const auto json = nlohmann::json::parse(toJson(plan));
+  EXPECT_EQ(json["each"], true);
+  const auto &variant = json["variants"][0];
+  EXPECT_EQ(variant["member_arguments"].dump(),
+            R"([["address","x"],["address","y"],["i32",["dim","n"]]])");
+  EXPECT_EQ(variant["member_capacity"], plan.variants[0].memberCapacity);
+  EXPECT_EQ(variant["arguments"].dump(), R"([["parameter","scale"]])");
+  const auto other = nlohmann::json::parse(toJson(swiglu()));
+  EXPECT_FALSE(other.contains("each"));
+  EXPECT_FALSE(other["variants"][0].contains("member_capacity"));
 }
 
 TEST(JsonTest, EveryOperatorHasItsName) {

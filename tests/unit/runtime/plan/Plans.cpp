@@ -5,6 +5,8 @@
 
 #include "tests/unit/runtime/plan/Plans.h"
 
+#include "runtime/plan/List.h"
+
 #include <gtest/gtest.h>
 
 namespace h3::plan::test {
@@ -164,6 +166,38 @@ OperatorPlan single(unsigned rank, bool isOutput) {
   only.name = "v4_i64";
   only.entry = "h3_single__sm_90__v4_i64";
   p.variants = {only};
+  return checked(std::move(p));
+}
+
+OperatorPlan scales() {
+  OperatorPlan p;
+  p.name = "scales";
+  p.each = true;
+  ExprBuilder b(p.nodes);
+  p.dims = {{"n", {}}};
+  const ExprId n = b.dim(0);
+  p.tensors = {tensor("x", DType::F32, {n}), output(tensor("y", DType::F32, {n}))};
+  p.bindings = {fromExtent(0, 0, 0)};
+  p.parameters = {{"scale", DType::F32, 0x3f800000}};
+  Variant aligned;
+  aligned.name = "v4_i32";
+  aligned.entry = "h3_scales__sm_90__v4_i32";
+  aligned.guards = {{b.alignedTo(b.address(0), 16), "x aligned to 16"},
+                    {b.le(n, b.constant(INT32_MAX)), "sizes fit in 31 bits"}};
+  aligned.grid = {b.ceilDiv(n, b.constant(256)), kNoExpr, kNoExpr};
+  aligned.block = {b.constant(256), kNoExpr, kNoExpr};
+  aligned.memberArguments = {{ArgumentSpec::Kind::Address, 0},
+                             {ArgumentSpec::Kind::Address, 1},
+                             {ArgumentSpec::Kind::I32, n}};
+  aligned.arguments = {{ArgumentSpec::Kind::Parameter, 0}};
+  Variant any = aligned;
+  any.name = "v4_i64";
+  any.entry = "h3_scales__sm_90__v4_i64";
+  any.guards.clear();
+  any.memberArguments[2].kind = ArgumentSpec::Kind::I64;
+  p.variants = {aligned, any};
+  for (Variant &variant : p.variants)
+    variant.memberCapacity = memberCapacity(p, variant);
   return checked(std::move(p));
 }
 

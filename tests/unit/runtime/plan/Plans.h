@@ -34,6 +34,10 @@ OperatorPlan residualRmsNorm();
 /// One f32 output `y` whose extents are free dims, and nothing else: what a single tensor may be.
 OperatorPlan single(unsigned rank, bool isOutput);
 
+/// scales each: x[n], y[n] in f32, parameter scale = 1.0; 256 elements a block; variants v4_i32 (16
+/// bytes aligned, n small) and v4_i64 (no guards).
+OperatorPlan scales();
+
 /// The reason, or nothing if the call was served.
 std::optional<Decline> declineOf(const OperatorPlan &plan, std::span<const Tensor> tensors,
                                  std::span<const ParameterValue> parameters = {});

@@ -129,6 +129,57 @@ TEST(VerifyTest, NamesWhatIsWrong) {
   }
 }
 
+TEST(VerifyTest, NamesWhatIsWrongWithLists) {
+  using Edit = std::function<void(OperatorPlan &, ExprBuilder &)>;
+  const struct {
+    const char *message;
+    Edit edit;
+  } rows[] = {
+      {"", [](OperatorPlan &, ExprBuilder &) {}},
+      {"", [](OperatorPlan &p, ExprBuilder &) { p.variants[0].memberCapacity = 1; }},
+      {"variant v4_i32 has arguments of members, the operator takes no list",
+       [](OperatorPlan &p, ExprBuilder &) { p.each = false; }},
+      {"variant v4_i32 has a parameter that members have for themselves",
+       [](OperatorPlan &p, ExprBuilder &) {
+         p.variants[0].memberArguments[0] = {ArgumentSpec::Kind::Parameter, 0};
+       }},
+      {"variant v4_i32 has an argument that members share and that is no parameter",
+       [](OperatorPlan &p, ExprBuilder &) {
+         p.variants[0].arguments = {{ArgumentSpec::Kind::Address, 0}};
+       }},
+      {"variant v4_i32 has an argument that is not there",
+       [](OperatorPlan &p, ExprBuilder &) {
+         p.variants[0].memberArguments[0] = {ArgumentSpec::Kind::Address, 2};
+       }},
+      {"variant v4_i32 has too many arguments",
+       [](OperatorPlan &p, ExprBuilder &) { p.variants[0].memberArguments.resize(128); }},
+      {"variant v4_i32 has a grid of several directions, members need one",
+       [](OperatorPlan &p, ExprBuilder &b) { p.variants[0].grid[1] = b.constant(1); }},
+      {"variant v4_i32 has a block or shared memory that members would not have in common",
+       [](OperatorPlan &p, ExprBuilder &b) { p.variants[0].block[0] = b.dim(0); }},
+      {"variant v4_i32 has a block or shared memory that members would not have in common",
+       [](OperatorPlan &p, ExprBuilder &b) { p.variants[0].sharedBytes = b.dim(0); }},
+      {"variant v4_i32 takes a number of members that its parameters cannot hold",
+       [](OperatorPlan &p, ExprBuilder &) { p.variants[0].memberCapacity = 0; }},
+      {"variant v4_i32 takes a number of members that its parameters cannot hold",
+       [](OperatorPlan &p, ExprBuilder &) { ++p.variants[0].memberCapacity; }},
+      {"members of a list have no tensors",
+       [](OperatorPlan &p, ExprBuilder &) {
+         p.tensors.clear();
+         p.nodes.clear();
+         p.bindings.clear();
+         p.dims.clear();
+         p.variants.clear();
+       }},
+  };
+  for (size_t i = 0; i < std::size(rows); ++i) {
+    OperatorPlan plan = scales();
+    ExprBuilder builder(plan.nodes);
+    rows[i].edit(plan, builder);
+    EXPECT_EQ(verify(plan), rows[i].message) << "row " << i;
+  }
+}
+
 TEST(VerifyTest, ExpressionsStaySmall) {
   OperatorPlan plan = single(1, false);
   ExprBuilder b(plan.nodes);
