@@ -239,7 +239,7 @@ void CudaRun::run() {
   }
   if (makeImage(*opened) && upload(*opened) && launch(*opened))
     download(*opened);
-  opened->freeMemory();
+  opened->releaseMemory();
 }
 
 } // namespace

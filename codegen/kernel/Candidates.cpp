@@ -177,7 +177,7 @@ class Search {
 public:
   Search(const Job &job, unsigned accessBytes, const RowClass &rows)
       : job(job), widest(perAccess(accessBytes ? 16 : job.narrowest, job.narrowest)),
-        widestSpread(perAccess(accessBytes ? 16 : job.widest, job.widest)),
+        widestSpread(perAccess(accessBytes ? accessBytes : job.widest, job.widest)),
         capacity(rows.capacity) {
     if (!job.phases.empty())
       known = job.phases.front().constantExtent();

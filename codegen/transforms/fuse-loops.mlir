@@ -5,7 +5,8 @@
 h3.operator @two(%x: !h3.tensor<f32, 2>, %h: !h3.tensor<f32, 2>, %y: !h3.tensor<f32, 2>,
                  %rows: index, %n: index, %m: index) {
   h3.forall (%r) in (%rows) {
-    // CHECK: h3.forall (%[[I:.*]]) in
+    // CHECK: h3.forall
+    // CHECK-NEXT: h3.forall (%[[I:.*]]) in
     // CHECK-NEXT: %[[A:.*]] = h3.load %{{.*}}[%{{.*}}, %[[I]]]
     // CHECK-NEXT: %[[B:.*]] = h3.load %{{.*}}[%{{.*}}, %[[I]]]
     // CHECK-NEXT: %[[N:.*]] = h3.neg %[[B]]

@@ -13,13 +13,13 @@ h3.operator @arithmetic(%a: f32, %b: f32) {
   %div = h3.div %a, %b : f32
   // CHECK-NEXT: llvm.intr.fma(%[[A]], %[[B]], %[[A]])
   %fma = h3.fma %a, %b, %a : f32
-  // CHECK-NEXT: llvm.intr.sqrt
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.sqrt"
   %sqrt = h3.sqrt %a : f32
   // CHECK-NEXT: arith.negf
   %neg = h3.neg %a : f32
-  // CHECK-NEXT: llvm.intr.fabs
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.fabs"
   %abs = h3.abs %a : f32
-  // CHECK-NEXT: llvm.intr.copysign
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.copysign"
   %cps = h3.copysign %a, %b : f32
   // CHECK-NEXT: arith.maximumf
   %max = h3.max %a, %b : f32

@@ -51,8 +51,8 @@ public:
   /// Overwrites such memory from its start.
   std::optional<Failure> overwrite(uint64_t address, std::span<const std::byte> from);
 
-  /// Frees all memory that `upload` and `allocate` gave; images stay loaded.
-  void freeMemory() { buffers.clear(); }
+  /// Gives back all memory that `upload` and `allocate` gave; images stay loaded.
+  void releaseMemory() { buffers.clear(); }
 
   /// Launches the kernel `entry` of a cubin and waits for it. Equal images are loaded once. An
   /// empty launch loads and launches nothing.

@@ -214,7 +214,7 @@ std::vector<plan::Tensor> rowsOf(const Instance &instance, const DrawnCall &call
 std::string runRows(const Instance &instance, Machine &machine, const DrawnCall &call,
                     std::span<const uint64_t> addresses, unsigned batchDim, int64_t first,
                     int64_t count) {
-  auto launch = plan::evaluate(
+  auto launch = evaluateCall(
       machine.plan(), rowsOf(instance, call, addresses, batchDim, first, count), call.parameters);
   if (const plan::Decline *decline = std::get_if<plan::Decline>(&launch))
     return plan::describe(machine.plan(), *decline);
@@ -301,11 +301,15 @@ void runAgainAndAgain(const Instance &instance, Machine &machine, int64_t launch
   std::string error;
   const std::vector<uint64_t> addresses = machine.place(call, error);
   ASSERT_EQ(error, "");
-  auto chosen = plan::evaluate(machine.plan(), forPlan(instance, call, addresses), call.parameters);
+  auto chosen = evaluateCall(machine.plan(), forPlan(instance, call, addresses), call.parameters);
   ASSERT_TRUE(std::holds_alternative<plan::Launch>(chosen));
   const plan::Launch &launch = std::get<plan::Launch>(chosen);
+  // In place, a launch has other inputs than the one before it.
+  bool isInPlace = std::any_of(call.buffers.begin(), call.buffers.end(), [](const auto &buffer) {
+    return buffer.isRead && buffer.isWritten;
+  });
   for (int64_t k = 0; k < launches; ++k) {
-    if (k % 100 == 0)
+    if (isInPlace || k % 100 == 0)
       ASSERT_EQ(machine.restore(call), "");
     ASSERT_EQ(machine.launch(launch), "");
     const Memory memory = machine.fetch(call, error);
@@ -341,7 +345,7 @@ void runWithoutRows(const Instance &instance, Machine &machine, Tally &tally) {
     const std::vector<uint64_t> addresses = machine.place(*call, error);
     ASSERT_EQ(error, "");
     auto chosen =
-        plan::evaluate(machine.plan(), forPlan(instance, *call, addresses), call->parameters);
+        evaluateCall(machine.plan(), forPlan(instance, *call, addresses), call->parameters);
     if (const plan::Decline *decline = std::get_if<plan::Decline>(&chosen))
       FAIL() << plan::describe(machine.plan(), *decline);
     const plan::Launch &launch = std::get<plan::Launch>(chosen);

@@ -5,6 +5,8 @@
 
 #include "Machine.h"
 
+#include "runtime/plan/List.h"
+
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/Tools.h"
 #include "backends/nvptx/ptx/Interpreter.h"
@@ -232,13 +234,25 @@ std::unique_ptr<Machine> makeCudaMachine(const Instance &instance, std::string &
                                        std::move(*session));
 }
 
+std::variant<plan::Launch, plan::Decline>
+evaluateCall(const plan::OperatorPlan &plan, std::span<const plan::Tensor> tensors,
+             std::span<const plan::ParameterValue> parameters) {
+  if (!plan.each)
+    return plan::evaluate(plan, tensors, parameters);
+  // The launch has the address of the list's table.
+  static plan::ListCall list;
+  if (std::optional<plan::Decline> decline = list.evaluate(plan, tensors, parameters))
+    return *decline;
+  return list.launches().empty() ? plan::Launch() : list.launches().front();
+}
+
 std::optional<plan::Launch> launchOf(const plan::OperatorPlan &plan, size_t index,
                                      std::span<const plan::Tensor> tensors,
                                      std::span<const plan::ParameterValue> parameters,
                                      std::string &error) {
   plan::OperatorPlan only = plan;
   only.variants = {plan.variants[index]};
-  auto chosen = plan::evaluate(only, tensors, parameters);
+  auto chosen = evaluateCall(only, tensors, parameters);
   if (const plan::Decline *decline = std::get_if<plan::Decline>(&chosen)) {
     if (decline->reason != plan::DeclineReason::NoVariant)
       error = plan::describe(only, *decline);

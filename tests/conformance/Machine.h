@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace h3::test {
@@ -58,6 +59,12 @@ std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &
 /// machine has no device, driver or assembler.
 std::unique_ptr<Machine> makeCudaMachine(const Instance &instance, std::string &error,
                                          bool &isMissing);
+
+/// The launch of a call; of an `each` operator, for a list of this one member. It is good until the
+/// next call of this function.
+std::variant<plan::Launch, plan::Decline>
+evaluateCall(const plan::OperatorPlan &plan, std::span<const plan::Tensor> tensors,
+             std::span<const plan::ParameterValue> parameters);
 
 /// The launch of variant \p index for \p tensors; empty if its guards do not hold. A decline for
 /// another reason is in \p error.

@@ -199,7 +199,7 @@ TEST(Lists, MembersOfAllKinds) {
   Lists lists(halves);
   const int64_t sizes[] = {0, 1, 7, 8, 16, 255, 2056, 5000, 1, 0, 64, 4, 12};
   size_t number = 0;
-  for (int64_t offset : {0, 1, 4})
+  for (int64_t offset : {0, 1, 2})
     for (int64_t stride : {1, 3})
       for (int64_t n : sizes)
         lists.addHalves(number++, n, offset, stride);
