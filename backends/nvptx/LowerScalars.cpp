@@ -5,6 +5,7 @@
 
 #include "backends/nvptx/Passes.h"
 #include "codegen/dialect/H3.h"
+#include "codegen/transforms/Shapes.h"
 
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/PatternMatch.h>
@@ -91,11 +92,9 @@ struct SaturateToByte : OpRewritePattern<ir::ConvertOp> {
       return failure();
     Location loc = op.getLoc();
     auto shape = dyn_cast<VectorType>(op.getType());
-    auto like = [&](mlir::Type element) -> mlir::Type {
-      return shape ? mlir::Type(VectorType::get(shape.getShape(), element)) : element;
-    };
     if (!from.isF32())
-      value = arith::ExtFOp::create(rewriter, loc, like(rewriter.getF32Type()), value);
+      value =
+          arith::ExtFOp::create(rewriter, loc, like(op.getType(), rewriter.getF32Type()), value);
     StringAttr intrinsic =
         rewriter.getStringAttr(isE4M3 ? "llvm.nvvm.ff.to.e4m3x2.rn" : "llvm.nvvm.ff.to.e5m2x2.rn");
     auto byte = rewriter.getI8Type(), pair = rewriter.getI16Type();
@@ -122,7 +121,7 @@ struct SaturateToByte : OpRewritePattern<ir::ConvertOp> {
                                               convert(element(lane + 1), element(lane)), position);
       }
       // Vectors have a power of two of elements: two or more are whole pairs.
-      result = LLVM::BitcastOp::create(rewriter, loc, like(byte), whole);
+      result = LLVM::BitcastOp::create(rewriter, loc, like(op.getType(), byte), whole);
     }
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), result);
     return success();

@@ -20,20 +20,8 @@ struct ExplainOptions {
 
 ExitCode explainSpec(const ExplainOptions &options) {
   LoadedSpec spec;
-  Diagnostics diagnostics;
-  std::vector<OperatorInstances> operators;
-  std::string problem;
-  if (loadSpec(options.path, options.specs.path, spec, diagnostics)) {
-    if (spec.operators.empty())
-      diagnostics.error({}, "'" + options.path + "' defines no operator",
-                        "an order of a library file is shown by h3gen tree");
-    else
-      operators = instances(spec, options.choice, diagnostics, problem);
-  }
-  if (!problem.empty())
-    printError(problem);
-  if (!diagnostics.empty())
-    printDiagnostics(diagnostics, options.specs.json);
+  std::vector<OperatorInstances> operators =
+      loadInstances(options.path, options.specs, options.choice, spec);
   if (operators.empty())
     return ExitCode::BadInput;
   if (options.format == "svg" && operators.size() > 1) {
@@ -72,9 +60,7 @@ void registerExplain(CLI::App &app, Outcome outcome) {
   CLI::App *command = app.add_subcommand(
       "explain", "Say what a spec demands and computes: contract, roundings, trees, costs");
   command->add_option("SPEC", options->path, "The spec")->required();
-  command->add_option("--op", options->choice.op, "Only this operator");
-  command->add_option("--set", options->choice.settings,
-                      "TYPE_PARAMETER=TYPE: only these instances");
+  options->choice.addTo(*command);
   command->add_option("--format", options->format, "How it is written")
       ->check(CLI::IsMember({"text", "json", "svg", "html"}));
   options->specs.addTo(*command);

@@ -64,15 +64,8 @@ ExitCode listSchedules(const SchedulesOptions &options) {
     return ExitCode::BadInput;
   }
   LoadedSpec spec;
-  Diagnostics diagnostics;
-  std::string problem;
-  std::vector<OperatorInstances> operators;
-  if (loadSpec(options.path, options.specs.path, spec, diagnostics))
-    operators = instances(spec, options.choice, diagnostics, problem);
-  if (!problem.empty())
-    printError(problem);
-  if (!diagnostics.empty())
-    printDiagnostics(diagnostics, options.specs.json);
+  std::vector<OperatorInstances> operators =
+      loadInstances(options.path, options.specs, options.choice, spec);
   if (operators.empty())
     return ExitCode::BadInput;
 
@@ -118,8 +111,7 @@ void registerSchedules(CLI::App &app, Outcome outcome) {
       "schedules", "List the legal schedules of an operator with the estimate behind the choice");
   command->add_option("SPEC", options->path, "The spec")->required();
   command->add_option("--sm", options->target, "The target");
-  command->add_option("--op", options->choice.op, "Only this operator");
-  command->add_option("--set", options->choice.settings, "TYPE_PARAMETER=TYPE: only these types");
+  options->choice.addTo(*command);
   command->add_option("--access", options->access, "The widest access in bytes; 1: single elements")
       ->check(CLI::IsMember({1, 2, 4, 8, 16}));
   command->add_option("--length", options->length, "Elements of a row of unknown length")

@@ -5,6 +5,8 @@
 
 #include "codegen/driver/Specs.h"
 
+#include "codegen/driver/Driver.h"
+
 #include "h3_specs.h"
 
 #include <fmt/core.h>
@@ -44,20 +46,8 @@ bool loadSpecText(const std::string &text, const std::vector<std::string> &searc
 }
 
 std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &diagnostics) {
-  std::vector<OperatorInstances> result;
-  for (const ast::Operator *op : spec.operators) {
-    OperatorInstances entry{op, {}};
-    for (const TypeArguments &types : typeChoices(*op)) {
-      std::unique_ptr<Program> program = analyze(spec.modules, *op, types, diagnostics);
-      if (!program)
-        break; // the other types would repeat the same errors
-      entry.programs.push_back(std::move(program));
-    }
-    result.push_back(std::move(entry));
-  }
-  if (!diagnostics.empty())
-    return {};
-  return result;
+  std::string problem; // of a choice
+  return instances(spec, {}, diagnostics, problem);
 }
 
 /// `T=bf16`; false with \p problem set.
@@ -100,6 +90,7 @@ std::vector<OperatorInstances> instances(const LoadedSpec &spec, const InstanceC
   std::vector<OperatorInstances> result;
   for (const ast::Operator *op : operators) {
     OperatorInstances entry{op, {}};
+    bool anyChosen = false;
     for (const TypeArguments &candidate : typeChoices(*op)) {
       bool isChosen = std::all_of(types.begin(), types.end(), [&](const auto &wanted) {
         auto own = candidate.find(wanted.first);
@@ -107,18 +98,45 @@ std::vector<OperatorInstances> instances(const LoadedSpec &spec, const InstanceC
       });
       if (!isChosen)
         continue;
+      anyChosen = true;
       std::unique_ptr<Program> program = analyze(spec.modules, *op, candidate, diagnostics);
       if (!program)
-        return {};
+        break; // the other types would repeat the same errors
       entry.programs.push_back(std::move(program));
     }
-    if (entry.programs.empty()) {
+    if (!anyChosen) {
       problem = fmt::format("no instance of '{}' has these types", op->name.text);
       return {};
     }
     result.push_back(std::move(entry));
   }
+  if (!diagnostics.empty())
+    return {};
   return result;
+}
+
+void InstanceChoice::addTo(CLI::App &app) {
+  app.add_option("--op", op, "Only this operator");
+  app.add_option("--set", settings, "TYPE_PARAMETER=TYPE: only these instances");
+}
+
+std::vector<OperatorInstances> loadInstances(const std::string &path, const SpecOptions &options,
+                                             const InstanceChoice &choice, LoadedSpec &spec) {
+  Diagnostics diagnostics;
+  std::vector<OperatorInstances> operators;
+  std::string problem;
+  if (loadSpec(path, options.path, spec, diagnostics)) {
+    if (spec.operators.empty())
+      diagnostics.error({}, "'" + path + "' defines no operator",
+                        "an order of a library file is shown by h3gen tree");
+    else
+      operators = instances(spec, choice, diagnostics, problem);
+  }
+  if (!problem.empty())
+    printError(problem);
+  if (!diagnostics.empty())
+    printDiagnostics(diagnostics, options.json);
+  return operators;
 }
 
 std::vector<Order> referenceOrders() {

@@ -13,7 +13,13 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace h3 {
+
+struct SpecOptions;
 
 /// A spec with its modules, loaded and checked.
 struct LoadedSpec {
@@ -45,12 +51,18 @@ std::vector<OperatorInstances> instances(const LoadedSpec &spec, Diagnostics &di
 struct InstanceChoice {
   std::string op;                    ///< empty: all
   std::vector<std::string> settings; ///< TYPE_PARAMETER=TYPE
+  void addTo(CLI::App &app);
 };
 
 /// The instances that \p choice leaves, each operator with at least one. Empty with the reason in
 /// \p problem (a choice that names nothing) or in \p diagnostics.
 std::vector<OperatorInstances> instances(const LoadedSpec &spec, const InstanceChoice &choice,
                                          Diagnostics &diagnostics, std::string &problem);
+
+/// Loads \p path and gives the instances that \p choice leaves. Empty after an error, which is
+/// printed.
+std::vector<OperatorInstances> loadInstances(const std::string &path, const SpecOptions &options,
+                                             const InstanceChoice &choice, LoadedSpec &spec);
 
 /// The orders of the modules `eager.*` that are part of the program, named as in "norm.row_vec4":
 /// those of the references that specs follow.

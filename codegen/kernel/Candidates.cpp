@@ -156,13 +156,6 @@ Candidate rate(const Job &job, JobSchedule schedule, int64_t extent) {
   return candidate;
 }
 
-std::string refusalOf(const Job &job, const JobSchedule &schedule) {
-  KernelSchedule kernel;
-  kernel.blockThreads = mostThreads;
-  kernel.jobs = {schedule};
-  return refusal({job}, kernel);
-}
-
 /// The orders of the job's reductions, each once.
 std::vector<ir::OrderAttr> ordersOf(const Job &job) {
   std::vector<ir::OrderAttr> orders;
@@ -215,7 +208,7 @@ void Search::add(JobSchedule schedule, int64_t extent) {
         return other.schedule.layouts == schedule.layouts;
       }))
     return;
-  if (std::string refused = refusalOf(job, schedule); !refused.empty()) {
+  if (std::string refused = refusal(job, schedule); !refused.empty()) {
     if (reason.empty())
       reason = refused;
     return;
@@ -304,7 +297,7 @@ void Search::loop() {
 }
 
 std::vector<Candidate> Search::run(std::string &error) {
-  bool mustHold = aliasReads(job) == AliasReads::Elsewhere;
+  bool mustHold = job.aliasReads == AliasReads::Elsewhere;
   if (!job.hasReduction() && !mustHold && (job.phases.empty() || job.commonExtent())) {
     spread();
   } else {
@@ -377,7 +370,12 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
 std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error) {
   std::vector<KernelSchedule> result;
   std::string refused;
+  bool anyOpen = llvm::any_of(jobs, [](const Job &job) {
+    return llvm::any_of(job.phases, [](const Phase &phase) { return !phase.constantExtent(); });
+  });
   for (const Attempt &attempt : attempts) {
+    if (attempt.longestRow && !anyOpen)
+      continue; // how long a row may be is no question
     std::string reason;
     std::optional<KernelSchedule> schedule = scheduleFor(jobs, attempt, reason);
     if (!schedule) {
@@ -385,7 +383,7 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::s
         refused = reason;
       continue;
     }
-    // Rows of a length that the spec fixes have one schedule for each access and index.
+    // Jobs that hold no row have one schedule for all lengths.
     if (llvm::none_of(result, [&](const KernelSchedule &other) {
           return other.name() == schedule->name() || other.text() == schedule->text();
         }))

@@ -300,10 +300,15 @@ void Elements::emitIf(scf::IfOp op) {
   Value condition = emittedCondition(op.getCondition());
   if (!isa<VectorType>(condition.getType()))
     return emitIfOnce(op, condition);
+  emitEachLane(op, [&](unsigned lane) { emitIfOnce(op, extract(condition, lane)); });
+}
+
+/// Emits \p op for one element after the other, and puts the results together.
+void Elements::emitEachLane(scf::IfOp op, llvm::function_ref<void(unsigned)> emitLane) {
   SmallVector<SmallVector<Value>> results(op.getNumResults());
   for (unsigned lane = 0; lane < vector; ++lane) {
     restrictTo(lane);
-    emitIfOnce(op, extract(condition, lane));
+    emitLane(lane);
     if (!message.empty())
       return;
     for (auto [result, list] : llvm::zip(op.getResults(), results))
@@ -316,34 +321,21 @@ void Elements::emitIf(scf::IfOp op) {
 
 /// The elements' branches are known: each element takes its own, without a condition.
 void Elements::emitPattern(scf::IfOp op, ArrayRef<bool> taken) {
-  Region *sides[] = {&op.getElseRegion(), &op.getThenRegion()};
-  bool isAlike = llvm::all_of(taken, [&](bool first) { return first == taken.front(); });
-  if (soleLane >= 0 || isAlike) {
-    Region *side = sides[taken[std::max(soleLane, 0)]];
-    if (side->empty())
+  auto emitSide = [&](bool isTrue) {
+    Region &side = isTrue ? op.getThenRegion() : op.getElseRegion();
+    if (side.empty())
       return;
-    emitBlock(side->front());
+    emitBlock(side.front());
     if (message.empty())
       for (auto [result, value] :
-           llvm::zip(op.getResults(), side->front().getTerminator()->getOperands()))
+           llvm::zip(op.getResults(), side.front().getTerminator()->getOperands()))
         bind(result, emitted(value));
-    return;
-  }
-  SmallVector<SmallVector<Value>> results(op.getNumResults());
-  for (unsigned lane = 0; lane < vector; ++lane) {
-    restrictTo(lane);
-    Region *side = sides[taken[lane]];
-    if (!side->empty())
-      emitBlock(side->front());
-    if (!message.empty())
-      return;
-    if (!side->empty())
-      for (auto [value, list] : llvm::zip(side->front().getTerminator()->getOperands(), results))
-        list.push_back(emitted(value));
-  }
-  restrictTo(-1);
-  for (auto [result, list] : llvm::zip(op.getResults(), results))
-    bind(result, gather(list));
+  };
+  bool isAlike = llvm::all_of(taken, [&](bool first) { return first == taken.front(); });
+  if (soleLane >= 0 || isAlike)
+    emitSide(taken[std::max(soleLane, 0)]);
+  else
+    emitEachLane(op, [&](unsigned lane) { emitSide(taken[lane]); });
 }
 
 /// Which results are vectors is known only when both branches are emitted, so the branches are

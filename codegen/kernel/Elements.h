@@ -128,6 +128,7 @@ private:
   void emitCast(mlir::arith::IndexCastOp op);
   mlir::Value emittedCondition(mlir::Value condition);
   void emitIf(mlir::scf::IfOp op);
+  void emitEachLane(mlir::scf::IfOp op, llvm::function_ref<void(unsigned lane)> emitLane);
   void emitIfOnce(mlir::scf::IfOp op, mlir::Value condition);
   void emitPattern(mlir::scf::IfOp op, llvm::ArrayRef<bool> taken);
   void emitPatternSelect(mlir::arith::SelectOp op, llvm::ArrayRef<bool> taken);

@@ -62,6 +62,32 @@ static unsigned accessedBytes(Operation *op, Value element) {
   return 0;
 }
 
+static AliasReads aliasReadsOf(ir::ForallOp rows) {
+  AliasReads result = AliasReads::None;
+  auto op = rows->getParentOfType<ir::OperatorOp>();
+  Block *body = &rows.getBody().front();
+  rows.walk([&](ir::StoreOp store) {
+    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+    auto input = op.getArgAttrOfType<IntegerAttr>(output, "h3.alias");
+    if (!input)
+      return;
+    Operation *storePhase = body->findAncestorOpInBlock(*store);
+    for (Operation *user : op.getArgument(input.getInt()).getUsers()) {
+      auto load = dyn_cast<ir::LoadOp>(user);
+      Operation *loadPhase = load ? body->findAncestorOpInBlock(*load) : nullptr;
+      if (!loadPhase)
+        continue; // of another job: the language has it read other rows never
+      bool isSame =
+          load->getBlock() == store->getBlock() && load.getIndices() == store.getIndices();
+      if (isSame)
+        continue;
+      bool isBefore = loadPhase->isBeforeInBlock(storePhase);
+      result = std::max(result, isBefore ? AliasReads::Before : AliasReads::Elsewhere);
+    }
+  });
+  return result;
+}
+
 std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
   std::vector<Job> jobs;
   for (auto rows : op.getBody().front().getOps<ir::ForallOp>()) {
@@ -82,6 +108,7 @@ std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
           job.widest = std::max(job.widest, bytes);
         }
       });
+    job.aliasReads = aliasReadsOf(rows);
     bool isNested = false;
     rows.walk([&](ir::ReduceOp reduce) { isNested |= reduce->getParentOp() != rows; });
     if (isNested)

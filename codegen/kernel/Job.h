@@ -26,6 +26,11 @@ struct Phase {
   std::optional<int64_t> constantExtent() const;
 };
 
+/// How a job reads an input that one of its outputs may overwrite: not at all, or only what the
+/// same thread then writes; in phases before the one that writes; or elsewhere in the row in that
+/// phase or after it, so that the row has to be held.
+enum class AliasReads { None, Before, Elsewhere };
+
 /// One outermost `h3.forall`: a space of rows, each computed independently. All jobs of an operator
 /// share one launch.
 struct Job {
@@ -35,6 +40,8 @@ struct Job {
   /// Bytes of the narrowest and of the widest element that is accessed along the row; 0 if there is
   /// none.
   unsigned narrowest = 0, widest = 0;
+
+  AliasReads aliasReads = AliasReads::None;
 
   bool hasReduction() const;
   /// The extent of all phases; null if they differ or there are none.

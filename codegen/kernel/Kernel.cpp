@@ -569,7 +569,7 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
     unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
     writesAlias |= op.getArgAttr(output, "h3.alias") != nullptr;
   });
-  if (writesAlias && aliasReads(row.job) != AliasReads::None) {
+  if (writesAlias && row.job.aliasReads != AliasReads::None) {
     if (row.team.threads > 1)
       exchange->barrier();
     elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);

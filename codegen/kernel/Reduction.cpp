@@ -42,6 +42,9 @@ public:
 
 private:
   // The chain of each slot.
+  std::vector<int64_t> slots(llvm::function_ref<bool(unsigned digit)> joined);
+  State absentState();
+  void sayPresent(States &all);
   States initialStates(bool inLoop);
   void walkElements(const ir::OrderStage *online);
   void takeGroup(MutableArrayRef<Leaf> leaves);
@@ -138,32 +141,51 @@ int64_t ReductionEmitter::slotOf(int64_t offset) const {
   return slot;
 }
 
+/// The slots in registers, apart by the named digits that are not \p joined yet.
+std::vector<int64_t> ReductionEmitter::slots(llvm::function_ref<bool(unsigned digit)> joined) {
+  std::vector<int64_t> result{0};
+  for (auto [number, digit] : llvm::enumerate(atoms.digits)) {
+    if (!digit.isNamed || joined(number))
+      continue;
+    for (unsigned index : digit.atoms) {
+      const OrderAtoms::Atom &atom = atoms.atoms[index];
+      if (atom.place == Place::Register || atom.place == Place::Vector)
+        for (size_t known = result.size(), k = 0; k < known; ++k)
+          for (int64_t setting = 1; setting < atom.radix; ++setting)
+            result.push_back(result[k] + setting * atom.weight);
+    }
+  }
+  return result;
+}
+
+State ReductionEmitter::absentState() {
+  State state;
+  for (mlir::Type type : op.getResultTypes())
+    state.fields.push_back(elements.constant(builder.getZeroAttr(type)));
+  state.present = elements.constant(builder.getBoolAttr(false));
+  return state;
+}
+
+/// What a loop carries has one form in every round: that a state is there is said too.
+void ReductionEmitter::sayPresent(States &all) {
+  for (auto &[slot, state] : all)
+    if (!state.present)
+      state.present = elements.constant(builder.getBoolAttr(true));
+}
+
 /// With seeds every slot begins with them, also one without an element. Without, slots are absent:
 /// not in the list, but where a loop carries them.
 States ReductionEmitter::initialStates(bool inLoop) {
-  std::vector<int64_t> slots{0};
-  for (const OrderAtoms::Digit &digit : atoms.digits)
-    for (unsigned index : digit.atoms) {
-      const OrderAtoms::Atom &atom = atoms.atoms[index];
-      if (!digit.isNamed || (atom.place != Place::Register && atom.place != Place::Vector))
-        continue;
-      for (size_t known = slots.size(), k = 0; k < known; ++k)
-        for (int64_t setting = 1; setting < atom.radix; ++setting)
-          slots.push_back(slots[k] + setting * atom.weight);
-    }
   States initial;
   if (!op.hasSeeds() && !inLoop)
     return initial;
   State state;
-  if (op.hasSeeds()) {
+  if (op.hasSeeds())
     for (Value seed : op.getSeeds())
       state.fields.push_back(elements.emitted(seed));
-  } else {
-    for (mlir::Type type : op.getResultTypes())
-      state.fields.push_back(elements.constant(builder.getZeroAttr(type)));
-    state.present = elements.constant(builder.getBoolAttr(false));
-  }
-  for (int64_t slot : slots)
+  else
+    state = absentState();
+  for (int64_t slot : slots([](unsigned) { return false; }))
     initial[slot] = state;
   return initial;
 }
@@ -214,9 +236,7 @@ void ReductionEmitter::walkElements(const ir::OrderStage *online) {
       if (!inLoop)
         return;
       if (!op.hasSeeds())
-        for (auto &[slot, state] : states)
-          if (!state.present) // carried all the same
-            state.present = elements.constant(builder.getBoolAttr(true));
+        sayPresent(states);
       carried = flatten(states);
     });
     if (inLoop)
@@ -226,28 +246,14 @@ void ReductionEmitter::walkElements(const ir::OrderStage *online) {
   // The slots that are left after the stages of one round.
   std::optional<State> freshIdle = idle;
   States joined;
-  State absent;
-  for (mlir::Type type : op.getResultTypes())
-    absent.fields.push_back(elements.constant(builder.getZeroAttr(type)));
-  absent.present = elements.constant(builder.getBoolAttr(false));
   OrderAtoms freshAtoms = atoms;
-  std::vector<int64_t> left{0};
-  for (auto [number, digit] : llvm::enumerate(atoms.digits)) {
-    bool isJoined = llvm::any_of(op.getOrder()->getStages(), [&](const ir::OrderStage &stage) {
-      return &stage < online && stage.digit == number;
+  auto isJoined = [&](unsigned digit) {
+    return llvm::any_of(op.getOrder()->getStages(), [&](const ir::OrderStage &stage) {
+      return &stage < online && stage.digit == digit;
     });
-    if (!digit.isNamed || isJoined)
-      continue;
-    for (unsigned index : digit.atoms) {
-      const OrderAtoms::Atom &atom = atoms.atoms[index];
-      if (atom.place == Place::Register || atom.place == Place::Vector)
-        for (size_t known = left.size(), k = 0; k < known; ++k)
-          for (int64_t setting = 1; setting < atom.radix; ++setting)
-            left.push_back(left[k] + setting * atom.weight);
-    }
-  }
-  for (int64_t slot : left)
-    joined[slot] = absent;
+  };
+  for (int64_t slot : slots(isJoined))
+    joined[slot] = absentState();
   SmallVector<Value> carried = flatten(joined);
   exchange.setRepeats(true);
   walk.forEachGroup(carried, /*uniform=*/true, [&](MutableArrayRef<Leaf> leaves) {
@@ -265,9 +271,8 @@ void ReductionEmitter::walkElements(const ir::OrderStage *online) {
       auto now = states.find(slot);
       if (now != states.end())
         state = joinPresent(state, now->second);
-      if (!state.present) // carried all the same
-        state.present = elements.constant(builder.getBoolAttr(true));
     }
+    sayPresent(before);
     carried = flatten(before);
   });
   exchange.setRepeats(false);

@@ -169,35 +169,7 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   return {};
 }
 
-/// How an input is read that an output of the job may overwrite.
-AliasReads aliasReads(const Job &job) {
-  AliasReads result = AliasReads::None;
-  ir::ForallOp rows = job.rows;
-  auto op = rows->getParentOfType<ir::OperatorOp>();
-  Block *body = &rows.getBody().front();
-  rows.walk([&](ir::StoreOp store) {
-    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
-    auto input = op.getArgAttrOfType<IntegerAttr>(output, "h3.alias");
-    if (!input)
-      return;
-    Operation *storePhase = body->findAncestorOpInBlock(*store);
-    for (Operation *user : op.getArgument(input.getInt()).getUsers()) {
-      auto load = dyn_cast<ir::LoadOp>(user);
-      Operation *loadPhase = load ? body->findAncestorOpInBlock(*load) : nullptr;
-      if (!loadPhase)
-        continue; // of another job: the language has it read other rows never
-      bool isSame =
-          load->getBlock() == store->getBlock() && load.getIndices() == store.getIndices();
-      if (isSame)
-        continue;
-      bool isBefore = loadPhase->isBeforeInBlock(storePhase);
-      result = std::max(result, isBefore ? AliasReads::Before : AliasReads::Elsewhere);
-    }
-  });
-  return result;
-}
-
-static std::string jobRefusal(const Job &job, const JobSchedule &how) {
+std::string refusal(const Job &job, const JobSchedule &how) {
   size_t expected = how.kind == JobSchedule::Kind::Loop ? job.phases.size() : 1;
   if (how.layouts.size() != expected)
     return "the job has " + std::to_string(job.phases.size()) + " phases, the schedule " +
@@ -214,7 +186,7 @@ static std::string jobRefusal(const Job &job, const JobSchedule &how) {
     if (how.layouts.front().registers() != how.layouts.front().vector() ||
         how.layouts.front().threads() != 1 || how.layouts.front().hasLoop())
       return "a spread job has a vector and nothing else";
-    if (aliasReads(job) == AliasReads::Elsewhere)
+    if (job.aliasReads == AliasReads::Elsewhere)
       return "an input that may be overwritten is read elsewhere in the row: it has to be held";
     break;
   case JobSchedule::Kind::Hold:
@@ -224,7 +196,7 @@ static std::string jobRefusal(const Job &job, const JobSchedule &how) {
       return "a held row has no loop";
     break;
   case JobSchedule::Kind::Loop:
-    if (aliasReads(job) == AliasReads::Elsewhere)
+    if (job.aliasReads == AliasReads::Elsewhere)
       return "an input that may be overwritten is read elsewhere in the row: it has to be held";
     break;
   }
@@ -244,7 +216,7 @@ std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule
     if (how.threads() > schedule.blockThreads)
       return "a team of " + std::to_string(how.threads()) + " threads does not fit in a block of " +
              std::to_string(schedule.blockThreads);
-    if (std::string wrong = jobRefusal(job, how); !wrong.empty())
+    if (std::string wrong = refusal(job, how); !wrong.empty())
       return wrong;
   }
   return {};

@@ -62,11 +62,8 @@ struct KernelSchedule {
   static std::optional<KernelSchedule> parse(std::string_view text, std::string &error);
 };
 
-/// How a job reads an input that one of its outputs may overwrite: not at all, or only what the
-/// same thread then writes; in phases before the one that writes; or elsewhere in the row in that
-/// phase or after it, so that the row has to be held.
-enum class AliasReads { None, Before, Elsewhere };
-AliasReads aliasReads(const Job &job);
+/// Why \p how cannot run \p job; empty if it can.
+std::string refusal(const Job &job, const JobSchedule &how);
 
 /// Why \p schedule cannot run \p jobs; empty if it can. What depends on sizes that are known at run
 /// time alone becomes a guard of the variant.

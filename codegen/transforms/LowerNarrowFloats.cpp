@@ -19,6 +19,7 @@
 
 #include "codegen/dialect/H3.h"
 #include "codegen/transforms/Passes.h"
+#include "codegen/transforms/Shapes.h"
 
 #include <mlir/IR/PatternMatch.h>
 #include <mlir/Transforms/WalkPatternRewriteDriver.h>
@@ -41,17 +42,9 @@ struct Bits {
   Bits(OpBuilder &builder, Location loc, mlir::Type shape, unsigned width)
       : builder(builder), loc(loc), type(like(shape, builder.getIntegerType(width))) {}
 
-  static mlir::Type like(mlir::Type shape, mlir::Type element) {
-    auto vector = dyn_cast<VectorType>(shape);
-    return vector ? VectorType::get(vector.getShape(), element) : element;
-  }
   unsigned width() const { return getElementTypeOrSelf(type).getIntOrFloatBitWidth(); }
   Value constant(uint64_t value) const {
-    TypedAttr attribute =
-        builder.getIntegerAttr(getElementTypeOrSelf(type), APInt(width(), value, false, true));
-    if (auto vector = dyn_cast<VectorType>(type))
-      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-    return arith::ConstantOp::create(builder, loc, attribute);
+    return constantOf(builder, loc, type, APInt(width(), value, false, true));
   }
   Value add(Value a, Value b) const { return arith::AddIOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) const { return arith::SubIOp::create(builder, loc, a, b); }
@@ -160,7 +153,7 @@ Value narrow(OpBuilder &builder, Location loc, Value value, mlir::Type result,
   code = bits.either(code, sign);
   code = bits.choose(bits.above(magnitude, infinity), constant(to.nan), code);
   if (to.width < from.width) {
-    mlir::Type integer = Bits::like(result, builder.getIntegerType(to.width));
+    mlir::Type integer = like(result, builder.getIntegerType(to.width));
     code = arith::TruncIOp::create(builder, loc, integer, code);
   }
   return arith::BitcastOp::create(builder, loc, result, code);
@@ -169,10 +162,10 @@ Value narrow(OpBuilder &builder, Location loc, Value value, mlir::Type result,
 /// An 8-bit float as an f16, which holds all of them.
 Value widen(OpBuilder &builder, Location loc, Value value) {
   bool isE5M2 = isa<Float8E5M2Type>(getElementTypeOrSelf(value));
-  mlir::Type half = Bits::like(value.getType(), builder.getF16Type());
+  mlir::Type half = like(value.getType(), builder.getF16Type());
   Bits bits(builder, loc, value.getType(), 16);
-  Value raw = arith::BitcastOp::create(
-      builder, loc, Bits::like(value.getType(), builder.getIntegerType(8)), value);
+  Value raw = arith::BitcastOp::create(builder, loc,
+                                       like(value.getType(), builder.getIntegerType(8)), value);
   raw = arith::ExtUIOp::create(builder, loc, bits.type, raw);
   if (isE5M2) // the upper half of an f16
     return arith::BitcastOp::create(builder, loc, half, bits.shl(raw, bits.constant(8)));
@@ -193,7 +186,7 @@ Value widen(OpBuilder &builder, Location loc, Value value) {
 /// An integer as an f64 that rounds to the same narrow float: exact for i32; an i64 beyond 2^53
 /// loses bits only where \p result cannot tell.
 Value integerAsF64(OpBuilder &builder, Location loc, Value value, mlir::Type result) {
-  mlir::Type type = Bits::like(value.getType(), builder.getF64Type());
+  mlir::Type type = like(value.getType(), builder.getF64Type());
   if (getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 64) {
     // All types here have at most 16 bits: a value beyond 2^24 in magnitude overflows an 8-bit
     // float and f16; for bf16 the bits below the 12 that matter are kept as one that is odd.
@@ -229,7 +222,7 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
     if (!isa<FloatType>(to))
       return failure();
     Location loc = op.getLoc();
-    auto as = [&](mlir::Type element) { return Bits::like(result, element); };
+    auto as = [&](mlir::Type element) { return like(result, element); };
     if (fromByte) {
       if (value.getType() == result) {
         rewriter.replaceOp(op, value);

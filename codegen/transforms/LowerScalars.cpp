@@ -15,6 +15,7 @@
 
 #include "codegen/dialect/H3.h"
 #include "codegen/transforms/Passes.h"
+#include "codegen/transforms/Shapes.h"
 
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/PatternMatch.h>
@@ -24,20 +25,6 @@
 using namespace mlir;
 
 namespace h3 {
-
-/// \p element, or a vector of it where \p shape is one.
-static mlir::Type like(mlir::Type shape, mlir::Type element) {
-  auto vector = dyn_cast<VectorType>(shape);
-  return vector ? VectorType::get(vector.getShape(), element) : element;
-}
-
-/// The integer \p bits, in every element where \p type is a vector.
-static Value constantOf(OpBuilder &builder, Location loc, mlir::Type type, const APInt &bits) {
-  TypedAttr value = builder.getIntegerAttr(getElementTypeOrSelf(type), bits);
-  if (auto vector = dyn_cast<VectorType>(type))
-    value = DenseElementsAttr::get(vector, Attribute(value));
-  return arith::ConstantOp::create(builder, loc, value);
-}
 
 static unsigned widthOf(mlir::Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
