@@ -5,6 +5,7 @@
 
 #include "codegen/kernel/Elements.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/IRMapping.h>
@@ -65,21 +66,41 @@ bool Elements::isReady(Operation &op) const {
   return result;
 }
 
-void Elements::emitReady(Block &body) {
-  for (Operation &op : body.without_terminator()) {
-    if (isa<ir::StoreOp>(op) || leaf->ready.contains(&op) || !message.empty())
-      continue;
-    if (!isReady(op))
-      continue;
-    emit(op);
-    // Index arithmetic has no value of its own.
-    SmallVector<Value, 1> results;
-    for (Value result : op.getResults())
-      if (Value value = values.lookup(result))
-        results.push_back(value);
-    if (!results.empty())
-      leaf->ready[&op] = results;
+/// The operations of \p body that load, and those that their addresses follow from.
+static llvm::SmallPtrSet<Operation *, 16> loadsOf(Block &body) {
+  llvm::SmallPtrSet<Operation *, 16> wanted;
+  for (Operation &op : llvm::reverse(body)) {
+    bool loads = false;
+    op.walk([&](ir::LoadOp) { loads = true; });
+    loads |= llvm::any_of(op.getUsers(), [&](Operation *user) {
+      Operation *inBody = body.findAncestorOpInBlock(*user);
+      return inBody && wanted.contains(inBody);
+    });
+    if (loads)
+      wanted.insert(&op);
   }
+  return wanted;
+}
+
+void Elements::emitReady(Block &body) {
+  // A division has a branch of its own in the machine's code, which no load is moved over.
+  llvm::SmallPtrSet<Operation *, 16> loads = loadsOf(body);
+  for (bool onlyLoads : {true, false})
+    for (Operation &op : body.without_terminator())
+      if (!isa<ir::StoreOp>(op) && !leaf->ready.contains(&op) && message.empty() &&
+          (!onlyLoads || loads.contains(&op)) && isReady(op))
+        emitAhead(op);
+}
+
+void Elements::emitAhead(Operation &op) {
+  emit(op);
+  // Index arithmetic has no value of its own.
+  SmallVector<Value, 1> results;
+  for (Value result : op.getResults())
+    if (Value value = values.lookup(result))
+      results.push_back(value);
+  if (!results.empty())
+    leaf->ready[&op] = results;
 }
 
 void Elements::emitBlock(Block &block) {

@@ -78,8 +78,8 @@ public:
   /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
   /// but for what the leaf has ready.
   void enter(mlir::Value element, Leaf &leaf, unsigned vector);
-  /// Emits what \p body has for the leaf that was entered and needs nothing unknown, stores
-  /// excepted: memory can then work while something else is computed.
+  /// Emits what \p body has for the leaf that was entered and needs nothing unknown, loads first,
+  /// stores excepted: memory can then work while something else is computed.
   void emitReady(mlir::Block &body);
   /// Whether everything that \p op uses was emitted.
   bool isReady(mlir::Operation &op) const;
@@ -107,6 +107,7 @@ public:
 
 private:
   void fail(mlir::Operation *op, const std::string &what);
+  void emitAhead(mlir::Operation &op);
 
   // Values of the elements.
   bool isBound(mlir::Value value) const {

@@ -416,6 +416,7 @@ void KernelEmitter::emitSpread(const Job &job, const JobSchedule &how, const Tea
   if (!job.stores.empty())
     row.isFirst = arith::CmpIOp::create(builder, builder.getUnknownLoc(), arith::CmpIPredicate::eq,
                                         vectorIndex, elements.constant(0));
+  emitEarly(row, {});
   emitRow(row);
 }
 
@@ -508,9 +509,9 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
     elements.bind(index, value);
 }
 
-/// Everything that a held row reads and that waits for no reduction is asked for first, so that
-/// memory works while these shuffle (the threads behind the last row repeat it, so that they may
-/// read too).
+/// Everything that a row reads and that waits for no reduction is asked for first, so that memory
+/// works while these shuffle (the threads behind the last row repeat it, so that they may read
+/// too).
 void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done) {
   ir::ForallOp rows = row.job.rows;
   for (Operation &inner : rows.getBody().front().without_terminator()) {
