@@ -91,6 +91,17 @@ def H3_AtOp : H3_Op<"at", [Pure, TypesMatchWith<"the result is the row's element
   let hasVerifier = 1;
 }
 
+def H3_RemapOp : H3_Op<"remap", [Pure, AllTypesMatch<["own", "result"]>]> {
+  let summary = "What a value of this element is for another element of the row";
+  let description = [{
+    In the body of a loop over the elements of a row, and in no branch of it: `own` as the element
+    `index`, which exists, has it. A schedule fetches it from the thread that holds that element.
+  }];
+  let arguments = (ins H3_Scalar:$own, Index:$index);
+  let results = (outs H3_Scalar:$result);
+  let assemblyFormat = "$own `at` $index attr-dict `:` type($result)";
+}
+
 def H3_ReduceOp : H3_Op<"reduce", [Pure, AttrSizedOperandSegments]> {
   let summary = "A reduction with its order, language.md 4.3";
   let description = [{

@@ -362,6 +362,8 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
   error = refusal(jobs, schedule);
   if (!error.empty())
     return {};
+  schedule.remapsByShuffle = true;
+  schedule.remapsByShuffle = refusal(jobs, schedule).empty();
   return schedule;
 }
 

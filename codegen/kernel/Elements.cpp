@@ -114,6 +114,7 @@ void Elements::emit(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](ir::LoadOp load) { emitLoad(load); })
       .Case([&](ir::StoreOp store) { emitStore(store); })
+      .Case([&](ir::RemapOp remap) { emitRemap(remap); })
       .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](arith::ConstantOp constant) { emitConstant(constant); })
       .Case([&](arith::IndexCastOp cast) { emitCast(cast); })
@@ -276,6 +277,13 @@ void Elements::emitPatternSelect(arith::SelectOp op, ArrayRef<bool> taken) {
   Value whenTrue = broadcast(emitted(op.getTrueValue()));
   Value whenFalse = broadcast(emitted(op.getFalseValue()));
   bind(op, LLVM::ShuffleVectorOp::create(builder, op.getLoc(), whenTrue, whenFalse, mask));
+}
+
+/// What all elements share is what the other thread has too.
+void Elements::emitRemap(ir::RemapOp op) {
+  Value own = emitted(op.getOwn());
+  bool isShared = vector > 1 && !isa<VectorType>(own.getType());
+  bind(op, isShared ? own : fetch(own, ofLane(op.getIndex(), 0)));
 }
 
 void Elements::emitConstant(arith::ConstantOp op) {

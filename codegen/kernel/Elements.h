@@ -13,6 +13,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/Builders.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -74,6 +75,11 @@ public:
 
   void bindTensor(mlir::Value tensor, KernelTensor access) { tensors[tensor] = std::move(access); }
   void bind(mlir::Value value, mlir::Value emitted) { values[value] = emitted; }
+  /// How the value that a thread has for an element reaches the thread that uses it: from what the
+  /// thread itself has and the first of the elements that it uses.
+  using Fetch = std::function<mlir::Value(mlir::Value own, mlir::Value first)>;
+  void setFetch(Fetch how) { fetch = std::move(how); }
+
   /// From here on \p element, an argument of a phase's body, stands for \p vector elements from the
   /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
   /// but for what the leaf has ready.
@@ -134,6 +140,7 @@ private:
   void emitPattern(mlir::scf::IfOp op, llvm::ArrayRef<bool> taken);
   void emitPatternSelect(mlir::arith::SelectOp op, llvm::ArrayRef<bool> taken);
   void emitLoad(ir::LoadOp op);
+  void emitRemap(ir::RemapOp op);
 
   // Indices (LaneIndex.cpp). Guards that a decomposition needs go to `pending`.
   using Pending = std::vector<plan::Condition>;
@@ -174,6 +181,7 @@ private:
   int soleLane = -1;
   unsigned branchDepth = 0;
   bool aliasesAreGone = false;
+  Fetch fetch;
   Leaf *leaf = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;

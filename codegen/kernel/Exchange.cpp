@@ -22,6 +22,39 @@ Value Exchange::fromLane(Value value, Value lane) {
   return shuffle(value, lane, gpu::ShuffleMode::IDX);
 }
 
+Value Exchange::fromMember(Value value, Value member) {
+  Location loc = builder.getUnknownLoc();
+  auto word = builder.getI32Type();
+  Value lane = member;
+  if (member.getType() != word)
+    lane = arith::TruncIOp::create(builder, loc, word, lane);
+  if (team->threads < warpThreads) {
+    Value others = arith::AndIOp::create(builder, loc, team->thread,
+                                         i32((warpThreads - 1) & ~(team->threads - 1)));
+    lane = arith::OrIOp::create(builder, loc, others, lane);
+  }
+  auto type = dyn_cast<VectorType>(value.getType());
+  if (!type)
+    return fromLane(value, lane);
+  // Whole words where there are any.
+  unsigned width = type.getElementTypeBitWidth(), bits = width * type.getNumElements();
+  auto integers = VectorType::get(type.getShape(), builder.getIntegerType(width));
+  auto words =
+      VectorType::get(std::max(1u, bits / 32), builder.getIntegerType(std::min(32u, bits)));
+  if (type != integers)
+    value = arith::BitcastOp::create(builder, loc, integers, value);
+  if (integers != words)
+    value = LLVM::BitcastOp::create(builder, loc, words, value);
+  Value moved = LLVM::PoisonOp::create(builder, loc, words);
+  for (int64_t number = 0; number < words.getNumElements(); ++number) {
+    Value part = LLVM::ExtractElementOp::create(builder, loc, value, i32(number));
+    moved = LLVM::InsertElementOp::create(builder, loc, moved, fromLane(part, lane), i32(number));
+  }
+  if (integers != words)
+    moved = LLVM::BitcastOp::create(builder, loc, integers, moved);
+  return type == integers ? moved : Value(arith::BitcastOp::create(builder, loc, type, moved));
+}
+
 Value Exchange::threadWith(unsigned first, unsigned count, unsigned setting) {
   Location loc = builder.getUnknownLoc();
   int64_t mask = ((int64_t(1) << count) - 1) << first;

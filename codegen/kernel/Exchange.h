@@ -40,6 +40,10 @@ public:
   /// The value of lane \p lane (i32) of the warp.
   mlir::Value fromLane(mlir::Value value, mlir::Value lane);
 
+  /// \p value, a scalar or a vector, of the team's thread \p member (of the index type); the team
+  /// is part of a warp.
+  mlir::Value fromMember(mlir::Value value, mlir::Value member);
+
   /// For each setting s of the \p count bits of the thread's number from \p firstBit on (which are
   /// warps): what the thread that has s there, and all else as this one, holds. The outer index is
   /// s, the inner one the value's.

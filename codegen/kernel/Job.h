@@ -8,6 +8,7 @@
 
 #include "codegen/dialect/H3.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ struct Job {
   unsigned narrowest = 0, widest = 0;
 
   AliasReads aliasReads = AliasReads::None;
+
+  /// The same job with an `h3.remap` where an element is used that another thread may hold, instead
+  /// of computing it again; null if the operator has none.
+  std::shared_ptr<const Job> remapped;
 
   bool hasReduction() const;
   /// The extent of all phases; null if they differ or there are none.

@@ -263,9 +263,6 @@ Value KernelEmitter::both(Value a, Value b) {
 std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
   variant.name = schedule.name();
   variant.entry = entry;
-  error = refusal(jobs, schedule);
-  if (!error.empty())
-    return {};
   if (contract.each)
     argumentTypes.push_back(LLVM::LLVMPointerType::get(builder.getContext()));
   planArguments();
@@ -374,6 +371,10 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
     team.member = arith::ExtUIOp::create(builder, loc, indexType, team.member);
   }
   exchange->setTeam(&team);
+  elements.setFetch([&](Value own, Value first) {
+    int64_t held = how.layouts.front().registers();
+    return exchange->fromMember(own, make<arith::DivUIOp>(first, elements.constant(held)));
+  });
 
   Value number = make<arith::MulIOp>(block, elements.constant(range.teamsPerBlock * how.rows));
   if (range.teamsPerBlock > 1) {
@@ -577,8 +578,14 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
   }
   const Layout &layout = row.how.layout(number);
   if (row.how.kind != JobSchedule::Kind::Loop) {
-    for (Leaf &leaf : row.leaves)
+    for (Leaf &leaf : row.leaves) {
+      // Every thread takes part in a shuffle, whether it stores or not.
+      if (!loop.getBody().front().getOps<ir::RemapOp>().empty()) {
+        elements.enter(loop.getIndices().front(), leaf, layout.vector());
+        elements.emitReady(loop.getBody().front());
+      }
       emitLeaf(row, loop, leaf, layout.vector());
+    }
     return;
   }
   const Phase &phase = row.job.phases[number];
@@ -614,7 +621,16 @@ std::optional<plan::Variant> emitKernel(ir::OperatorOp op, const std::vector<Job
                                         const KernelSchedule &schedule, const std::string &entry,
                                         gpu::GPUModuleOp module, plan::OperatorPlan &contract,
                                         std::string &error) {
-  KernelEmitter emitter(op, jobs, schedule, module, contract);
+  error = refusal(jobs, schedule);
+  if (!error.empty())
+    return {};
+  std::vector<Job> remapped;
+  if (schedule.remapsByShuffle) {
+    for (const Job &job : jobs)
+      remapped.push_back(*job.remapped);
+    op = remapped.front().rows->getParentOfType<ir::OperatorOp>();
+  }
+  KernelEmitter emitter(op, remapped.empty() ? jobs : remapped, schedule, module, contract);
   std::optional<plan::Variant> variant = emitter.run(entry);
   error = emitter.error;
   return variant;

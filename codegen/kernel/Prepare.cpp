@@ -38,6 +38,64 @@ bool runPasses(Operation *op, llvm::function_ref<void(PassManager &)> add, bool 
   return false;
 }
 
+/// The passes that make rows what their elements use.
+static bool inlineRows(ModuleOp module, bool remap, bool print, std::string &error) {
+  return runPasses(
+      module,
+      [&](PassManager &passes) {
+        passes.addPass(createSplitRowsPass());
+        passes.addPass(createInlineRowsPass(remap));
+        passes.addPass(createFlattenDigitsPass());
+        passes.addPass(createCanonicalizerPass());
+        passes.addPass(createCSEPass());
+      },
+      print, error);
+}
+
+/// The passes that make what is emitted of it, for one case of the sizes.
+static std::vector<Job> finish(ModuleOp module, bool print, std::string &error) {
+  bool isReady = runPasses(
+      module,
+      [](PassManager &passes) {
+        passes.addPass(createHoistRemapsPass());
+        passes.addPass(createHoistInvariantsPass());
+        passes.addPass(createFuseLoopsPass());
+        passes.addPass(createCSEPass());
+        passes.addPass(createHoistLoadsPass());
+        passes.addPass(createFlattenBranchesPass());
+        passes.addPass(createCSEPass());
+      },
+      print, error);
+  if (!isReady)
+    return {};
+  return jobsOf(*module.getOps<ir::OperatorOp>().begin(), error);
+}
+
+static bool contains(ModuleOp module, llvm::function_ref<bool(Operation *)> isWanted) {
+  return module
+      ->walk([&](Operation *op) {
+        return isWanted(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The form in which other elements of a row are fetched, for an operator whose sizes make no
+/// cases; null for an operator that uses none.
+static OwningOpRef<ModuleOp> remappedForm(ModuleOp module, bool print, std::string &error) {
+  bool mayRemap = contains(module, [](Operation *op) {
+    auto at = dyn_cast<ir::AtOp>(op);
+    return at && at.getIndices().size() == 1 &&
+           isa_and_nonnull<arith::AddIOp, arith::SubIOp>(at.getIndices().front().getDefiningOp());
+  });
+  if (!mayRemap)
+    return {};
+  OwningOpRef<ModuleOp> form(module.clone());
+  if (!inlineRows(*form, /*remap=*/true, print, error) ||
+      !contains(*form, [](Operation *op) { return isa<ir::RemapOp>(op); }))
+    return {};
+  return form;
+}
+
 std::optional<PreparedOperator> prepareOperator(MLIRContext &context, const Program &program,
                                                 bool print, std::string &error) {
   PreparedOperator prepared;
@@ -48,38 +106,23 @@ std::optional<PreparedOperator> prepareOperator(MLIRContext &context, const Prog
   OwningOpRef<ModuleOp> module = importProgram(context, program, error);
   if (!module)
     return {};
-  bool isInlined = runPasses(
-      *module,
-      [](PassManager &passes) {
-        passes.addPass(createSplitRowsPass());
-        passes.addPass(createInlineRowsPass());
-        passes.addPass(createFlattenDigitsPass());
-        passes.addPass(createCanonicalizerPass());
-        passes.addPass(createCSEPass());
-      },
-      print, error);
-  if (!isInlined)
+  prepared.remapped = remappedForm(*module, print, error);
+  if (!error.empty() || !inlineRows(*module, /*remap=*/false, print, error))
     return {};
   prepared.cases = specialCases(std::move(module), prepared.contract, error);
   if (prepared.cases.empty())
     return {};
   for (const SpecialCase &special : prepared.cases) {
-    bool isReady = runPasses(
-        special.module.get(),
-        [](PassManager &passes) {
-          passes.addPass(createHoistInvariantsPass());
-          passes.addPass(createFuseLoopsPass());
-          passes.addPass(createCSEPass());
-          passes.addPass(createHoistLoadsPass());
-          passes.addPass(createFlattenBranchesPass());
-          passes.addPass(createCSEPass());
-        },
-        print, error);
-    if (!isReady)
-      return {};
-    prepared.jobs.push_back(jobsOf(special.op(), error));
+    prepared.jobs.push_back(finish(special.module.get(), print, error));
     if (!error.empty())
       return {};
+  }
+  if (prepared.remapped && prepared.cases.size() == 1) {
+    std::vector<Job> remapped = finish(*prepared.remapped, print, error);
+    if (!error.empty())
+      return {};
+    for (auto [job, form] : llvm::zip(prepared.jobs.front(), remapped))
+      job.remapped = std::make_shared<const Job>(form);
   }
   return prepared;
 }

@@ -21,7 +21,8 @@ bool runPasses(mlir::Operation *op, llvm::function_ref<void(mlir::PassManager &)
 struct PreparedOperator {
   plan::OperatorPlan contract; ///< without variants; guards' expressions are in it
   std::vector<SpecialCase> cases;
-  std::vector<std::vector<Job>> jobs; ///< of each case
+  std::vector<std::vector<Job>> jobs;         ///< of each case
+  mlir::OwningOpRef<mlir::ModuleOp> remapped; ///< what `Job::remapped` points into
 };
 
 /// Empty with \p error set for a form that has no code generation.

@@ -9,6 +9,7 @@
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MathExtras.h>
+#include <mlir/IR/Matchers.h>
 
 using namespace mlir;
 
@@ -48,7 +49,8 @@ std::string KernelSchedule::name() const {
 std::string KernelSchedule::text() const {
   std::string result = "access=" + std::to_string(std::max(1u, accessBytes)) +
                        " index=" + std::to_string(indexBits) +
-                       " block=" + std::to_string(blockThreads);
+                       " block=" + std::to_string(blockThreads) +
+                       (remapsByShuffle ? " remap=shuffle" : "");
   for (const JobSchedule &job : jobs)
     result += " | " + job.text();
   return result;
@@ -100,8 +102,13 @@ std::optional<KernelSchedule> KernelSchedule::parse(std::string_view text, std::
   for (StringRef setting : settings) {
     auto [key, value] = setting.split('=');
     unsigned number = 0;
+    if (setting == "remap=shuffle") {
+      schedule.remapsByShuffle = true;
+      continue;
+    }
     if (value.getAsInteger(10, number)) {
-      error = "'" + setting.str() + "' is no setting: expected access=N, index=N or block=N";
+      error = "'" + setting.str() +
+              "' is no setting: expected access=N, index=N, block=N or remap=shuffle";
       return {};
     }
     if (key == "access" && llvm::isPowerOf2_32(number) && number <= 32) {
@@ -208,6 +215,61 @@ std::string refusal(const Job &job, const JobSchedule &how) {
   return {};
 }
 
+/// Whether \p condition on a row's \p element is the same for all of a thread's \p held elements.
+static bool agrees(Value condition, Value element, int64_t held) {
+  Operation *op = condition.getDefiningOp();
+  if (isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return agrees(op->getOperand(0), element, held) && agrees(op->getOperand(1), element, held);
+  auto comparison = dyn_cast_or_null<arith::CmpIOp>(op);
+  APInt bound;
+  if (!comparison || comparison.getLhs() != element ||
+      !matchPattern(comparison.getRhs(), m_ConstantInt(&bound)))
+    return matchPattern(condition, m_Constant());
+  switch (comparison.getPredicate()) {
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::ult:
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::uge:
+    return bound.srem(held) == 0;
+  default:
+    return false;
+  }
+}
+
+/// Whether \p index is in the same place of another thread as \p element is in its own, where a
+/// thread has \p held elements that are neighbours.
+static bool keepsPlace(Value index, Value element, int64_t held) {
+  if (index == element)
+    return true;
+  Operation *op = index.getDefiningOp();
+  APInt distance;
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return keepsPlace(op->getOperand(0), element, held) &&
+           matchPattern(op->getOperand(1), m_ConstantInt(&distance)) && distance.srem(held) == 0;
+  auto choice = dyn_cast_or_null<arith::SelectOp>(op);
+  return choice && agrees(choice.getCondition(), element, held) &&
+         keepsPlace(choice.getTrueValue(), element, held) &&
+         keepsPlace(choice.getFalseValue(), element, held);
+}
+
+/// Why \p how cannot fetch the elements that \p job uses of others by shuffles; empty if it can.
+static std::string remapRefusal(const Job &job, const JobSchedule &how) {
+  for (auto [number, phase] : llvm::enumerate(job.phases))
+    for (auto remap : phase.body().getOps<ir::RemapOp>()) {
+      const Layout &layout = how.layout(number);
+      bool isPlain = how.kind == JobSchedule::Kind::Hold && layout.threads() <= 32;
+      for (auto [place, digit] : llvm::enumerate(layout.digits))
+        isPlain &= (digit.place == Place::Thread) == (place == 0) && digit.threadBit == 0;
+      if (!isPlain)
+        return "remaps are shuffled where a row is held by threads of one warp, each of which has "
+               "elements that are neighbours";
+      if (!keepsPlace(remap.getIndex(), phase.element(), layout.registers()))
+        return "an element is used whose distance is no multiple of the " +
+               std::to_string(layout.registers()) + " elements of a thread";
+    }
+  return {};
+}
+
 std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule) {
   if (jobs.size() != schedule.jobs.size())
     return "the operator has " + std::to_string(jobs.size()) + " jobs, the schedule " +
@@ -216,7 +278,13 @@ std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule
     if (how.threads() > schedule.blockThreads)
       return "a team of " + std::to_string(how.threads()) + " threads does not fit in a block of " +
              std::to_string(schedule.blockThreads);
-    if (std::string wrong = refusal(job, how); !wrong.empty())
+    if (schedule.remapsByShuffle && !job.remapped)
+      return "no element is used that another thread may hold: there is nothing to shuffle";
+    const Job &form = schedule.remapsByShuffle ? *job.remapped : job;
+    std::string wrong = refusal(form, how);
+    if (wrong.empty() && schedule.remapsByShuffle)
+      wrong = remapRefusal(form, how);
+    if (!wrong.empty())
       return wrong;
   }
   return {};

@@ -15,9 +15,10 @@
 //                            inputs again, rows have any length
 //   spread(v:V)              no reduction: every vector of every row is a thread's
 //
-// and a kernel `access=BYTES index=BITS block=THREADS | JOB | JOB...`; access=1 reads single
-// elements of any stride. With `hold` a team may take several rows that are neighbours, so that
-// what does not depend on the row, or not on its last index, is read once: hold(LAYOUT) rows:4.
+// and a kernel `access=BYTES index=BITS block=THREADS [remap=shuffle] | JOB | JOB...`; access=1
+// reads single elements of any stride. With `hold` a team may take several rows that are
+// neighbours, so that what does not depend on the row, or not on its last index, is read once:
+// hold(LAYOUT) rows:4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +52,8 @@ struct KernelSchedule {
   unsigned accessBytes = 0; ///< the widest access, 16, 8, ...; 0: single elements of any stride
   unsigned indexBits = 32;
   unsigned blockThreads = 256;
+  /// Elements that another thread of the warp holds are fetched from it, not computed again.
+  bool remapsByShuffle = false;
   std::vector<JobSchedule> jobs;
   /// The most elements of rows whose length is known at run time and that are held; 0: any.
   int64_t longestRow = 0;

@@ -11,11 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/dialect/H3.h"
+#include "codegen/transforms/AheadOfBranch.h"
 #include "codegen/transforms/Passes.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
-#include <mlir/IR/IRMapping.h>
+
+#include <map>
 
 using namespace mlir;
 
@@ -95,17 +96,6 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
     return loads;
   }
 
-  /// Whether \p index can be computed in front of the values of \p branch: by arithmetic on
-  /// indices.
-  static bool isAddress(Value index, scf::IfOp branch) {
-    Operation *producer = index.getDefiningOp();
-    if (!producer || !branch->isProperAncestor(producer))
-      return true;
-    return producer->getNumRegions() == 0 && isPure(producer) && !isa<ir::LoadOp>(producer) &&
-           llvm::all_of(producer->getOperands(),
-                        [&](Value operand) { return isAddress(operand, branch); });
-  }
-
   /// The loads of one side, all settings of the branches within it sharing results too: each entry
   /// is the list of loads that share.
   using Shared = SmallVector<ir::LoadOp, 2>;
@@ -152,19 +142,105 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
     OpBuilder builder(branch);
     IRMapping mapping;
     SmallVector<Shared> results = share(branch, loads);
+    hoistAlike(builder, branch, results, mapping);
+    if (results.empty())
+      return;
     Operation *twin = build(builder, branch, results, mapping);
     for (auto [shared, value] : llvm::zip(results, twin->getResults()))
-      for (ir::LoadOp load : shared) {
-        load.replaceAllUsesWith(value);
-        load.erase();
+      replace(shared, value);
+  }
+
+  static void replace(const Shared &shared, Value value) {
+    for (ir::LoadOp load : shared) {
+      load.replaceAllUsesWith(value);
+      load.erase();
+    }
+  }
+
+  /// Results for which all branches make the same load, if they make one, need no twin but one
+  /// condition: that control reaches a load. They are taken out of \p results.
+  static void hoistAlike(OpBuilder &builder, scf::IfOp branch, SmallVector<Shared> &results,
+                         IRMapping &mapping) {
+    std::map<std::vector<Region *>, SmallVector<Shared>> byPlace;
+    llvm::erase_if(results, [&](const Shared &shared) {
+      ir::LoadOp first = shared.front();
+      bool isOutside = llvm::all_of(first->getOperands(), [&](Value operand) {
+        return !branch->isAncestor(operand.getParentRegion()->getParentOp());
+      });
+      if (shared.size() < 2 || !isOutside || llvm::any_of(shared, [&](ir::LoadOp load) {
+            return load->getOperands() != first->getOperands();
+          }))
+        return false;
+      std::vector<Region *> place;
+      for (ir::LoadOp load : shared)
+        place.push_back(load->getParentRegion());
+      byPlace[place].push_back(shared);
+      return true;
+    });
+    for (auto &[place, alike] : byPlace) {
+      Value condition = reach(builder, branch, place, mapping);
+      if (!condition) {
+        llvm::append_range(results, alike);
+        continue;
       }
+      SmallVector<mlir::Type> types;
+      for (const Shared &shared : alike)
+        types.push_back(ir::LoadOp(shared.front()).getType());
+      Location loc = branch.getLoc();
+      auto one = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/true);
+      SmallVector<Value> loaded, zeros;
+      {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(one.thenBlock());
+        for (const Shared &shared : alike)
+          loaded.push_back(builder.clone(*shared.front())->getResult(0));
+        scf::YieldOp::create(builder, loc, loaded);
+        builder.setInsertionPointToStart(one.elseBlock());
+        for (mlir::Type type : types)
+          zeros.push_back(arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)));
+        scf::YieldOp::create(builder, loc, zeros);
+      }
+      for (auto [shared, value] : llvm::zip(alike, one.getResults()))
+        replace(shared, value);
+    }
+  }
+
+  /// The condition under which control within \p branch reaches one of the regions \p place; null
+  /// where it never does, or on both sides only under further conditions.
+  static Value reach(OpBuilder &builder, scf::IfOp branch, ArrayRef<Region *> place,
+                     IRMapping &mapping) {
+    Region *sides[] = {&branch.getThenRegion(), &branch.getElseRegion()};
+    bool isHere[2];
+    Value within[2];
+    for (int side = 0; side < 2; ++side) {
+      isHere[side] = llvm::is_contained(place, sides[side]);
+      if (!isHere[side] && !sides[side]->empty())
+        for (auto inner : sides[side]->getOps<scf::IfOp>())
+          if (!within[side])
+            within[side] = reach(builder, inner, place, mapping);
+    }
+    if ((isHere[0] && isHere[1]) || (within[0] && within[1]) ||
+        !(isHere[0] || isHere[1] || within[0] || within[1]))
+      return {};
+    Location loc = branch.getLoc();
+    Value condition = cloneAhead(builder, branch.getCondition(), mapping);
+    auto negated = [&](Value value) -> Value {
+      Value yes = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+      return arith::XOrIOp::create(builder, loc, value, yes);
+    };
+    bool onElse = isHere[1] || (!isHere[0] && within[1]);
+    Value mine = onElse ? negated(condition) : condition;
+    Value other = within[onElse ? 0 : 1], same = within[onElse ? 1 : 0];
+    if (other) // this side, or what the other reaches
+      return arith::OrIOp::create(builder, loc, mine, other);
+    return same ? Value(arith::AndIOp::create(builder, loc, mine, same)) : mine;
   }
 
   /// The twin of \p branch, with one result for each of \p results.
   static Operation *build(OpBuilder &builder, scf::IfOp branch, ArrayRef<Shared> results,
                           IRMapping &mapping) {
     Location loc = branch.getLoc();
-    Value condition = clone(builder, branch.getCondition(), mapping);
+    Value condition = cloneAhead(builder, branch.getCondition(), mapping);
     SmallVector<mlir::Type> types;
     for (const Shared &shared : results)
       types.push_back(ir::LoadOp(shared.front()).getType());
@@ -178,7 +254,7 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
       for (size_t index = 0; index < results.size(); ++index)
         for (ir::LoadOp load : results[index])
           if (load->getParentRegion() == sources[side])
-            values[index] = clone(builder, load, mapping);
+            values[index] = cloneAhead(builder, load, mapping);
       // Branches within this one have twins within the twin.
       if (!sources[side]->empty())
         for (auto inner : sources[side]->getOps<scf::IfOp>()) {
@@ -206,21 +282,6 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
       scf::YieldOp::create(builder, loc, values);
     }
     return twin;
-  }
-
-  /// \p value and what it is computed from inside the branch, copied to the insertion point.
-  static Value clone(OpBuilder &builder, Value value, IRMapping &mapping) {
-    Operation *producer = value.getDefiningOp();
-    auto isVisible = [&](Value known) {
-      return known.getParentRegion()->isAncestor(builder.getInsertionBlock()->getParent());
-    };
-    if (!producer || isVisible(value))
-      return value;
-    if (Value copy = mapping.lookupOrNull(value); copy && isVisible(copy))
-      return copy;
-    for (Value operand : producer->getOperands())
-      clone(builder, operand, mapping);
-    return builder.clone(*producer, mapping)->getResult(0);
   }
 };
 

@@ -30,9 +30,14 @@ std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
 /// it, so that a schedule can issue them early.
 std::unique_ptr<mlir::Pass> createHoistLoadsPass();
 
+/// `h3-hoist-remaps`: the `h3.remap` inside an `scf.if` move in front of it, where every thread
+/// takes part in them; those of branches that exclude each other share one.
+std::unique_ptr<mlir::Pass> createHoistRemapsPass();
+
 /// `h3-inline-rows`: every `h3.at` of an `h3.row` becomes the row's body at those indices, so that
-/// an element is computed where it is used.
-std::unique_ptr<mlir::Pass> createInlineRowsPass();
+/// an element is computed where it is used. With \p remap, a use of another element at a constant
+/// distance becomes an `h3.remap` instead, if the row costs arithmetic.
+std::unique_ptr<mlir::Pass> createInlineRowsPass(bool remap = false);
 
 /// `h3-lower-narrow-floats`: conversions from and to 8-bit floats, and those with a directed
 /// rounding, become integer arithmetic.

@@ -71,3 +71,41 @@ h3.operator @common(%x: !h3.tensor<f16, 1>, %y: !h3.tensor<f16, 1>, %n: index) {
   }
   h3.yield
 }
+
+// Branches that make the same load, where others make none: one condition.
+// CHECK-LABEL: h3.operator @alike
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: !h3.tensor<f16, 1>
+h3.operator @alike(%x: !h3.tensor<f16, 1>, %y: !h3.tensor<f16, 1>, %n: index) {
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %z = arith.constant 0.0 : f16
+  h3.forall (%i) in (%n) {
+    // CHECK: %[[LOW:.*]] = arith.cmpi slt, %[[I:.*]], %{{.*}}
+    // CHECK-NEXT: %[[MID:.*]] = arith.cmpi slt
+    // CHECK-NEXT: %[[ANY:.*]] = arith.ori %[[LOW]], %[[MID]]
+    // CHECK-NEXT: %[[V:.*]] = scf.if %[[ANY]] -> (f16) {
+    // CHECK-NEXT:   h3.load %[[X]][%[[I]]]
+    // CHECK:      scf.if %[[LOW]]
+    // CHECK:        h3.neg %[[V]]
+    // CHECK:        h3.abs %[[V]]
+    // CHECK-NOT:  h3.load
+    %low = arith.cmpi slt, %i, %c8 : index
+    %r = scf.if %low -> (f16) {
+      %v = h3.load %x[%i] : !h3.tensor<f16, 1>
+      %m = h3.neg %v : f16
+      scf.yield %m : f16
+    } else {
+      %mid = arith.cmpi slt, %i, %c16 : index
+      %s = scf.if %mid -> (f16) {
+        %v = h3.load %x[%i] : !h3.tensor<f16, 1>
+        %m = h3.abs %v : f16
+        scf.yield %m : f16
+      } else {
+        scf.yield %z : f16
+      }
+      scf.yield %s : f16
+    }
+    h3.store %r, %y[%i] : !h3.tensor<f16, 1>
+  }
+  h3.yield
+}
