@@ -82,14 +82,14 @@ static llvm::SmallPtrSet<Operation *, 16> loadsOf(Block &body) {
   return wanted;
 }
 
-void Elements::emitReady(Block &body) {
-  // A division has a branch of its own in the machine's code, which no load is moved over.
-  llvm::SmallPtrSet<Operation *, 16> loads = loadsOf(body);
-  for (bool onlyLoads : {true, false})
-    for (Operation &op : body.without_terminator())
-      if (!isa<ir::StoreOp>(op) && !leaf->ready.contains(&op) && message.empty() &&
-          (!onlyLoads || loads.contains(&op)) && isReady(op))
-        emitAhead(op);
+void Elements::emitReady(Block &body, bool onlyLoads) {
+  llvm::SmallPtrSet<Operation *, 16> loads;
+  if (onlyLoads)
+    loads = loadsOf(body);
+  for (Operation &op : body.without_terminator())
+    if (!isa<ir::StoreOp>(op) && !leaf->ready.contains(&op) && message.empty() &&
+        (!onlyLoads || loads.contains(&op)) && isReady(op))
+      emitAhead(op);
 }
 
 void Elements::emitAhead(Operation &op) {

@@ -84,9 +84,11 @@ public:
   /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
   /// but for what the leaf has ready.
   void enter(mlir::Value element, Leaf &leaf, unsigned vector);
-  /// Emits what \p body has for the leaf that was entered and needs nothing unknown, loads first,
-  /// stores excepted: memory can then work while something else is computed.
-  void emitReady(mlir::Block &body);
+  /// Emits what \p body has for the leaf that was entered and needs nothing unknown, stores
+  /// excepted: memory can then work while something else is computed. With \p onlyLoads the loads and
+  /// what their addresses need: behind a branch, such as a division has in the machine's code, they
+  /// would wait for what is computed before it.
+  void emitReady(mlir::Block &body, bool onlyLoads = false);
   /// Whether everything that \p op uses was emitted.
   bool isReady(mlir::Operation &op) const;
   /// Whether the inputs that an output of this launch may overwrite are overwritten from here on,

@@ -525,11 +525,12 @@ void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16>
       for (Value result : inner.getResults())
         row.bound.push_back({result, elements.emitted(result)});
   }
-  for (Leaf &leaf : row.leaves)
-    for (const Phase &phase : row.job.phases) {
-      elements.enter(phase.element(), leaf, row.how.layouts.front().vector());
-      elements.emitReady(phase.body());
-    }
+  for (bool onlyLoads : {true, false})
+    for (Leaf &leaf : row.leaves)
+      for (const Phase &phase : row.job.phases) {
+        elements.enter(phase.element(), leaf, row.how.layouts.front().vector());
+        elements.emitReady(phase.body(), onlyLoads);
+      }
 }
 
 void KernelEmitter::emitRow(Row &row) {
@@ -593,10 +594,11 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
   SmallVector<Value> nothing;
   walk.forEachGroup(nothing, /*uniform=*/false, [&](MutableArrayRef<Leaf> leaves) {
     // All reads of the group come before its first store: they may be under way together.
-    for (Leaf &leaf : leaves) {
-      elements.enter(phase.element(), leaf, layout.vector());
-      elements.emitReady(phase.body());
-    }
+    for (bool onlyLoads : {true, false})
+      for (Leaf &leaf : leaves) {
+        elements.enter(phase.element(), leaf, layout.vector());
+        elements.emitReady(phase.body(), onlyLoads);
+      }
     for (Leaf &leaf : leaves)
       emitLeaf(row, loop, leaf, layout.vector());
   });
