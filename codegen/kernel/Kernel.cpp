@@ -6,8 +6,10 @@
 // A kernel's arguments are, in this order: the address of each tensor that is used, the strides of
 // each that the contract leaves open, the free dims that are used, the parameters that are used,
 // and for each job its number of rows (of vectors, if it is spread) and, but for the first, its
-// first block. A kernel of an `each` operator has the table of the members (runtime/plan/List.h) in
-// front, which holds all of these but the parameters; a block finds its member by its number.
+// first block; then, with 32-bit indices, the reciprocal of each run-time extent that a row's
+// number is divided by. A kernel of an `each` operator has the table of the members
+// (runtime/plan/List.h) in front, which holds all of these but the parameters, and divides; a block
+// finds its member by its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +22,8 @@
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/Matchers.h>
+
+#include <map>
 
 using namespace mlir;
 
@@ -66,6 +70,8 @@ private:
   void planArguments();
   void bindArguments();
   void planJobs();
+  void planReciprocals();
+  Value quotient(Value number, Value divisor, plan::ExprId divisorExpr);
   void guardLayouts(const Job &job, const JobSchedule &how);
   void emitJobs(Value block, Value thread, size_t job);
   void emitJob(const Job &job, const JobSchedule &how, const JobRange &range, Value block,
@@ -78,7 +84,7 @@ private:
   void emitElements(Row &row, size_t phase, ir::ForallOp loop);
   void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector);
   void emitRowStore(Row &row, ir::StoreOp store);
-  void bindRow(const Job &job, Value row, Value vectors, Value *last);
+  void bindRow(const Job &job, const JobSchedule &how, Value row, Value vectors, Value *last);
   Value existing(Row &row, const JobRange &range, Value number, unsigned count);
   Value both(Value a, Value b);
   template <typename Op> Value make(Value lhs, Value rhs) {
@@ -105,7 +111,8 @@ private:
   Members members;
   plan::Variant variant;
   std::vector<JobRange> ranges;
-  llvm::SmallPtrSet<Operation *, 16> early; ///< what belongs to a row and is emitted already
+  std::map<plan::ExprId, Value> reciprocals; ///< by the divisor; values from bindArguments on
+  llvm::SmallPtrSet<Operation *, 16> early;  ///< what belongs to a row and is emitted already
 };
 
 //===----------------------------------------------------------------------===//
@@ -181,6 +188,8 @@ void KernelEmitter::bindArguments() {
     if (job)
       ranges[job].firstBlockValue = nextArgument();
   }
+  for (auto &[divisor, value] : reciprocals)
+    value = nextArgument();
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,8 +233,60 @@ void KernelEmitter::planJobs() {
           "the rows fit in 31 bits");
     blocks = plan.add(blocks, plan.ceilDiv(rows, plan.constant(teamsPerBlock * how.rows)));
   }
+  planReciprocals();
   variant.grid[0] = blocks;
   variant.block[0] = plan.constant(schedule.blockThreads);
+}
+
+/// The extents along which the number of a row (of a vector, if it is spread) is divided.
+static SmallVector<plan::ExprId> divisorsOf(const Job &job, const JobSchedule &how,
+                                            Guards &guards) {
+  SmallVector<plan::ExprId> divisors;
+  for (Value extent : ir::ForallOp(job.rows).getExtents())
+    divisors.push_back(guards.expression(extent));
+  if (how.kind == JobSchedule::Kind::Spread && !job.phases.empty()) {
+    plan::ExprBuilder &plan = guards.expressions();
+    divisors.push_back(plan.floorDiv(guards.expression(job.commonExtent()),
+                                     plan.constant(how.layouts.front().vector())));
+  }
+  return divisors;
+}
+
+/// floor(2^62 / d) + 1 for each divisor d that is known at run time only. For a number n below
+/// 2^31, n times that, shifted right by 62, is floor(n / d): it is n / d plus less than n / 2^62 <
+/// 1 / d (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
+void KernelEmitter::planReciprocals() {
+  if (schedule.indexBits != 32 || contract.each)
+    return;
+  for (auto [job, how] : llvm::zip(jobs, schedule.jobs))
+    for (plan::ExprId divisor : llvm::drop_begin(divisorsOf(job, how, guards)))
+      if (contract.nodes[divisor].op != plan::ExprOp::Constant)
+        reciprocals[divisor];
+  for (auto &[divisor, value] : reciprocals) {
+    plan::ExprId positive = plan.max(divisor, plan.constant(1)); // of nothing nothing is launched
+    plan::ExprId reciprocal =
+        plan.add(plan.floorDiv(plan.constant(int64_t(1) << 62), positive), plan.constant(1));
+    addArgument(builder.getI64Type(), plan::ArgumentSpec::Kind::I64, reciprocal);
+  }
+}
+
+/// \p number over \p divisor, rounded down.
+Value KernelEmitter::quotient(Value number, Value divisor, plan::ExprId divisorExpr) {
+  auto known = reciprocals.find(divisorExpr);
+  if (known == reciprocals.end())
+    return make<arith::DivUIOp>(number, divisor);
+  Location loc = builder.getUnknownLoc();
+  auto i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto constant = [&](int64_t value) {
+    return elements.constant(builder.getI64IntegerAttr(value));
+  };
+  auto wide = [&](Value value) { return arith::ExtUIOp::create(builder, loc, i64, value); };
+  auto narrow = [&](Value value) { return arith::TruncIOp::create(builder, loc, i32, value); };
+  Value low = wide(narrow(known->second));
+  Value high = wide(narrow(make<arith::ShRUIOp>(known->second, constant(32))));
+  Value carry = make<arith::ShRUIOp>(make<arith::MulIOp>(wide(number), low), constant(32));
+  Value sum = make<arith::AddIOp>(make<arith::MulIOp>(wide(number), high), carry);
+  return narrow(make<arith::ShRUIOp>(sum, constant(30)));
 }
 
 /// What a layout assumes of an extent that is known at run time only.
@@ -402,7 +463,7 @@ void KernelEmitter::emitSpread(const Job &job, const JobSchedule &how, const Tea
   Row row{job, how, team, {}, {}, {}, {}};
   early.clear();
   if (job.phases.empty()) {
-    bindRow(job, number, {}, nullptr);
+    bindRow(job, how, number, {}, nullptr);
     return emitRow(row);
   }
   unsigned vector = how.layouts.front().vector();
@@ -410,7 +471,7 @@ void KernelEmitter::emitSpread(const Job &job, const JobSchedule &how, const Tea
   if (vector > 1)
     vectors = make<arith::ShRUIOp>(vectors, elements.constant(llvm::Log2_32(vector)));
   Value vectorIndex;
-  bindRow(job, number, vectors, &vectorIndex);
+  bindRow(job, how, number, vectors, &vectorIndex);
   Leaf leaf;
   leaf.base = make<arith::MulIOp>(vectorIndex, elements.constant(vector));
   row.leaves.push_back(std::move(leaf));
@@ -434,7 +495,7 @@ void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRa
   if (how.kind == JobSchedule::Kind::Loop) {
     if (team.threads > 1 && range.teamsPerBlock > 1)
       number = existing(row, range, number, 1);
-    bindRow(job, number, {}, nullptr);
+    bindRow(job, how, number, {}, nullptr);
     return emitRow(row);
   }
   if (!job.phases.empty())
@@ -451,7 +512,7 @@ void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRa
   if (sharesOuter) {
     if (mayMiss)
       number = existing(row, range, number, count);
-    bindRow(job, number, {}, &last);
+    bindRow(job, how, number, {}, &last);
     emitEarly(row, {});
   }
   llvm::SmallPtrSet<Operation *, 16> shared = early;
@@ -464,7 +525,7 @@ void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRa
       Value own = k ? make<arith::AddIOp>(number, elements.constant(k)) : number;
       if (mayMiss || count > 1)
         own = existing(rows[k], range, own, 1);
-      bindRow(job, own, {}, nullptr);
+      bindRow(job, how, own, {}, nullptr);
     }
     emitEarly(rows[k], shared);
     for (Value index : ir::ForallOp(job.rows).getIndices())
@@ -490,17 +551,20 @@ Value KernelEmitter::existing(Row &row, const JobRange &range, Value number, uns
 
 /// The row's indices, the last running fastest; behind them, for a spread job, the vector's. With
 /// \p last, the last of them is not bound but given there.
-void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *last) {
+void KernelEmitter::bindRow(const Job &job, const JobSchedule &how, Value number, Value vectors,
+                            Value *last) {
   ir::ForallOp rows = job.rows;
   SmallVector<Value> extents;
   for (Value extent : rows.getExtents())
     extents.push_back(elements.emitted(extent));
   if (vectors)
     extents.push_back(vectors);
+  SmallVector<plan::ExprId> divisors = divisorsOf(job, how, guards);
   SmallVector<Value> indices(extents.size());
   for (size_t axis = extents.size(); axis-- > 1;) {
-    indices[axis] = make<arith::RemUIOp>(number, extents[axis]);
-    number = make<arith::DivUIOp>(number, extents[axis]);
+    Value whole = quotient(number, extents[axis], divisors[axis]);
+    indices[axis] = make<arith::SubIOp>(number, make<arith::MulIOp>(whole, extents[axis]));
+    number = whole;
   }
   if (!indices.empty())
     indices[0] = number;
