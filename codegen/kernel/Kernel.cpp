@@ -76,7 +76,8 @@ private:
   void emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done);
   void emitRow(Row &row);
   void emitElements(Row &row, size_t phase, ir::ForallOp loop);
-  void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector);
+  void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector, Value isOwn);
+  Value ownsElements(const Team &team, const Layout &layout);
   void emitRowStore(Row &row, ir::StoreOp store);
   void bindRow(const Job &job, Value row, Value vectors, Value *last);
   Value existing(Row &row, const JobRange &range, Value number, unsigned count);
@@ -575,12 +576,18 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
     elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
   }
   const Layout &layout = row.how.layout(number);
+  Value isOwn = ownsElements(row.team, layout);
   if (row.how.kind != JobSchedule::Kind::Loop) {
     for (Leaf &leaf : row.leaves)
-      emitLeaf(row, loop, leaf, layout.vector());
+      emitLeaf(row, loop, leaf, layout.vector(), isOwn);
     return;
   }
   const Phase &phase = row.job.phases[number];
+  OpBuilder::InsertionGuard guard(builder);
+  if (isOwn) {
+    auto branch = scf::IfOp::create(builder, loop.getLoc(), isOwn, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
   Walk walk(builder, elements, row.team, layout, phase);
   SmallVector<Value> nothing;
   walk.forEachGroup(nothing, /*uniform=*/false, [&](MutableArrayRef<Leaf> leaves) {
@@ -590,12 +597,28 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
       elements.emitReady(phase.body());
     }
     for (Leaf &leaf : leaves)
-      emitLeaf(row, loop, leaf, layout.vector());
+      emitLeaf(row, loop, leaf, layout.vector(), {});
   });
 }
 
-void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector) {
-  Value condition = both(row.exists, leaf.exists);
+/// Whether this thread stores the elements that it has by \p layout; null: it does. Threads whose
+/// numbers differ in bits that no digit of the layout takes have the same elements: of these, one
+/// stores them.
+Value KernelEmitter::ownsElements(const Team &team, const Layout &layout) {
+  int64_t others = team.threads - 1;
+  for (const LayoutDigit &digit : layout.digits)
+    if (digit.place == LayoutDigit::Place::Thread)
+      others &= ~((digit.radix - 1) << digit.threadBit);
+  if (!others)
+    return {};
+  Value bits = make<arith::AndIOp>(team.member, elements.constant(others));
+  return arith::CmpIOp::create(builder, builder.getUnknownLoc(), arith::CmpIPredicate::eq, bits,
+                               elements.constant(0));
+}
+
+void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector,
+                             Value isOwn) {
+  Value condition = both(both(row.exists, isOwn), leaf.exists);
   OpBuilder::InsertionGuard guard(builder);
   elements.enter(loop.getIndices().front(), leaf, vector);
   if (condition) {
