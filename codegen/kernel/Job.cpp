@@ -62,7 +62,7 @@ static unsigned accessedBytes(Operation *op, Value element) {
   return 0;
 }
 
-static AliasReads aliasReadsOf(ir::ForallOp rows) {
+static AliasReads aliasReadsOf(ir::ForallOp rows, bool hasPhases) {
   AliasReads result = AliasReads::None;
   auto op = rows->getParentOfType<ir::OperatorOp>();
   Block *body = &rows.getBody().front();
@@ -77,9 +77,11 @@ static AliasReads aliasReadsOf(ir::ForallOp rows) {
       Operation *loadPhase = load ? body->findAncestorOpInBlock(*load) : nullptr;
       if (!loadPhase)
         continue; // of another job: the language has it read other rows never
+      // One thread has an element; a value of the row itself is read by every thread of the team.
+      bool isOneThreads = store->getBlock() != body || !hasPhases;
       bool isSame =
           load->getBlock() == store->getBlock() && load.getIndices() == store.getIndices();
-      if (isSame)
+      if (isSame && isOneThreads)
         continue;
       bool isBefore = loadPhase->isBeforeInBlock(storePhase);
       result = std::max(result, isBefore ? AliasReads::Before : AliasReads::Elsewhere);
@@ -108,7 +110,7 @@ std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
           job.widest = std::max(job.widest, bytes);
         }
       });
-    job.aliasReads = aliasReadsOf(rows);
+    job.aliasReads = aliasReadsOf(rows, !job.phases.empty());
     bool isNested = false;
     rows.walk([&](ir::ReduceOp reduce) { isNested |= reduce->getParentOp() != rows; });
     if (isNested)

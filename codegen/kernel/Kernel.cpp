@@ -79,6 +79,9 @@ private:
   void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector, Value isOwn);
   Value ownsElements(const Team &team, const Layout &layout);
   void emitRowStore(Row &row, ir::StoreOp store);
+  bool overwrites(ir::StoreOp store);
+  void beforeOverwriting(Row &row);
+  Value ofHeldElements(const Row &row);
   void bindRow(const Job &job, Value row, Value vectors, Value *last);
   Value existing(Row &row, const JobRange &range, Value number, unsigned count);
   Value both(Value a, Value b);
@@ -514,6 +517,8 @@ void KernelEmitter::bindRow(const Job &job, Value number, Value vectors, Value *
 /// read too).
 void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done) {
   ir::ForallOp rows = row.job.rows;
+  elements.leave();
+  elements.readAliasesWhere(row.exists);
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (isa<ir::ReduceOp, ir::ForallOp, ir::StoreOp>(inner) || done.contains(&inner) ||
         !elements.isReady(inner))
@@ -524,11 +529,18 @@ void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16>
       for (Value result : inner.getResults())
         row.bound.push_back({result, elements.emitted(result)});
   }
+  elements.readAliasesWhere(ofHeldElements(row));
   for (Leaf &leaf : row.leaves)
     for (const Phase &phase : row.job.phases) {
       elements.enter(phase.element(), leaf, row.how.layouts.front().vector());
       elements.emitReady(phase.body());
     }
+}
+
+/// Of threads that hold the same elements, one alone may read what it will overwrite.
+Value KernelEmitter::ofHeldElements(const Row &row) {
+  return row.leaves.empty() ? row.exists
+                            : both(row.exists, ownsElements(row.team, row.how.layouts.front()));
 }
 
 void KernelEmitter::emitRow(Row &row) {
@@ -537,10 +549,12 @@ void KernelEmitter::emitRow(Row &row) {
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (!error.empty() || !elements.error().empty())
       return;
+    bool isHeld = row.how.kind == JobSchedule::Kind::Hold;
+    elements.leave();
+    elements.readAliasesWhere(isHeld ? ofHeldElements(row) : row.exists);
     if (isa<ir::ReduceOp>(inner)) {
       const Phase &phase = row.job.phases[number];
       Walk walk(builder, elements, row.team, row.how.layout(number), phase);
-      bool isHeld = row.how.kind == JobSchedule::Kind::Hold;
       error = emitReduction(builder, elements, *exchange, row.team, phase, walk,
                             isHeld ? &row.leaves : nullptr);
       ++number;
@@ -555,6 +569,8 @@ void KernelEmitter::emitRow(Row &row) {
 }
 
 void KernelEmitter::emitRowStore(Row &row, ir::StoreOp store) {
+  if (overwrites(store))
+    beforeOverwriting(row);
   Value condition = both(row.exists, row.isFirst);
   if (!condition)
     return elements.emitStore(store);
@@ -564,17 +580,26 @@ void KernelEmitter::emitRowStore(Row &row, ir::StoreOp store) {
   elements.emitStore(store);
 }
 
+/// Whether the store may overwrite an input.
+bool KernelEmitter::overwrites(ir::StoreOp store) {
+  unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+  return op.getArgAttr(output, "h3.alias") != nullptr;
+}
+
+/// What other threads of the team read of such inputs, they have read behind this.
+void KernelEmitter::beforeOverwriting(Row &row) {
+  if (row.job.aliasReads == AliasReads::None)
+    return;
+  if (row.team.threads > 1)
+    exchange->barrier();
+  elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
+}
+
 void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
-  bool writesAlias = false;
-  loop.walk([&](ir::StoreOp store) {
-    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
-    writesAlias |= op.getArgAttr(output, "h3.alias") != nullptr;
-  });
-  if (writesAlias && row.job.aliasReads != AliasReads::None) {
-    if (row.team.threads > 1)
-      exchange->barrier();
-    elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
-  }
+  bool hasOverwriting = false;
+  loop.walk([&](ir::StoreOp store) { hasOverwriting |= overwrites(store); });
+  if (hasOverwriting)
+    beforeOverwriting(row);
   const Layout &layout = row.how.layout(number);
   Value isOwn = ownsElements(row.team, layout);
   if (row.how.kind != JobSchedule::Kind::Loop) {
@@ -625,9 +650,11 @@ void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned v
     auto branch = scf::IfOp::create(builder, loop.getLoc(), condition, /*withElseRegion=*/false);
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
+  elements.assumeExistence(true);
   for (Operation &inner : loop.getBody().front().without_terminator())
     if (!leaf.ready.contains(&inner))
       elements.emit(inner);
+  elements.assumeExistence(false);
 }
 
 } // namespace
