@@ -76,7 +76,7 @@ static AliasReads aliasReadsOf(ir::ForallOp rows, bool hasPhases) {
       auto load = dyn_cast<ir::LoadOp>(user);
       Operation *loadPhase = load ? body->findAncestorOpInBlock(*load) : nullptr;
       if (!loadPhase)
-        continue; // of another job: the language has it read other rows never
+        continue; // of another job: overwrittenByAnother
       // One thread has an element; a value of the row itself is read by every thread of the team.
       bool isOneThreads = store->getBlock() != body || !hasPhases;
       bool isSame =
@@ -88,6 +88,22 @@ static AliasReads aliasReadsOf(ir::ForallOp rows, bool hasPhases) {
     }
   });
   return result;
+}
+
+/// The name of an input that one job may overwrite while another reads it; empty if there is none.
+static StringRef overwrittenByAnother(ir::OperatorOp op) {
+  Block *body = &op.getBody().front();
+  StringRef name;
+  op.walk([&](ir::StoreOp store) {
+    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+    auto input = op.getArgAttrOfType<IntegerAttr>(output, "h3.alias");
+    if (!input)
+      return;
+    for (Operation *user : op.getArgument(input.getInt()).getUsers())
+      if (body->findAncestorOpInBlock(*user) != body->findAncestorOpInBlock(*store))
+        name = op.getArgAttrOfType<StringAttr>(input.getInt(), "h3.name");
+  });
+  return name;
 }
 
 std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
@@ -114,14 +130,18 @@ std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
     bool isNested = false;
     rows.walk([&](ir::ReduceOp reduce) { isNested |= reduce->getParentOp() != rows; });
     if (isNested)
-      error = "a reduction inside the computation of one element has no code generation; give it a "
-              "name by 'let' inside a 'for' over the rows";
+      error =
+          "a reduction inside another that depends on the other's element has no code generation";
     jobs.push_back(job);
     if (!error.empty())
       return {};
   }
   if (jobs.empty())
     error = "the operator computes nothing";
+  if (StringRef input = overwrittenByAnother(op); !input.empty())
+    error = "'" + input.str() +
+            "' may be overwritten and is read by an equation over other rows than the one that "
+            "overwrites it: no code generation; give both the same rows, or an output of its own";
   return jobs;
 }
 

@@ -447,7 +447,7 @@ void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRa
   // themselves is asked for, then they are computed.
   unsigned count = how.rows;
   bool sharesOuter = count > 1 && ir::ForallOp(job.rows).getIndices().size() > 1;
-  bool mayMiss = team.threads > 1 && range.teamsPerBlock > 1;
+  bool mayMiss = (team.threads > 1 || count > 1) && range.teamsPerBlock > 1;
   emitEarly(row, {});
   Value last;
   if (sharesOuter) {

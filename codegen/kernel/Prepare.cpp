@@ -51,8 +51,8 @@ std::optional<PreparedOperator> prepareOperator(MLIRContext &context, const Prog
   bool isInlined = runPasses(
       *module,
       [](PassManager &passes) {
-        passes.addPass(createSplitRowsPass());
         passes.addPass(createInlineRowsPass());
+        passes.addPass(createSplitRowsPass());
         passes.addPass(createFlattenDigitsPass());
         passes.addPass(createCanonicalizerPass());
         passes.addPass(createCSEPass());

@@ -14,11 +14,11 @@ namespace {
 
 using Place = LayoutDigit::Place;
 
-constexpr int64_t mostRegisters = 16;
 constexpr unsigned mostThreadBits = 8;
 
 /// Digits least significant first while they are drawn.
 struct Draft {
+  int64_t mostRegisters = 16;
   std::vector<LayoutDigit> digits;
   unsigned threadBits = 0;
   int64_t registers = 1, covered = 1;
@@ -92,6 +92,8 @@ void numberThreads(Draft &draft, Engine &engine) {
 std::optional<Layout> drawLayout(const Phase &phase, bool isHeld, Engine &engine, int64_t length) {
   int64_t extent = phase.constantExtent().value_or(length);
   Draft draft;
+  if (once(engine, 6))
+    draft.mostRegisters = 64; // costs time
   ir::ReduceOp reduce = phase.reduce();
   bool good = reduce && reduce.getOrder() ? drawByOrder(draft, *reduce.getOrder(), extent, engine)
                                           : drawFreely(draft, extent, engine);

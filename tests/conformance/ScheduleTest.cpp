@@ -105,7 +105,7 @@ void PtxSchedule::run(Case &where, const KernelSchedule &schedule, Engine &engin
       break;
   }
   // None of the calls that are known suits: the schedule asks for other lengths or alignments.
-  const DrawLimits limits{.elements = 500, .longest = longestRow(jobs, schedule)};
+  const DrawLimits limits{.elements = 500, .longest = longestRow(jobs, schedule), .hasRows = true};
   for (size_t k = 0; k < DrawsAtMost && !served && !HasFailure(); ++k) {
     Expected fresh;
     fresh.call = drawCall(instance, engine, limits);
