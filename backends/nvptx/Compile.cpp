@@ -63,13 +63,19 @@ public:
       : context(context), target(target), options(options) {}
 
   std::optional<Image> run(std::span<const Program *const> programs);
+  std::optional<Image> runOne(const Program &program, const PreparedOperator &prepared,
+                              size_t number, const KernelSchedule &schedule);
   std::string error;
 
 private:
   bool addKernels(const Program &program, gpu::GPUModuleOp kernels);
   std::vector<KernelSchedule> schedulesOf(const Program &program, const std::vector<Job> &jobs);
-  bool addCase(const Program &program, PreparedOperator &prepared, size_t number,
-               gpu::GPUModuleOp kernels);
+  bool addCase(const Program &program, const PreparedOperator &prepared, size_t number,
+               plan::OperatorPlan &contract, gpu::GPUModuleOp kernels);
+  bool addVariant(const Program &program, const PreparedOperator &prepared, size_t number,
+                  const KernelSchedule &schedule, plan::OperatorPlan &contract,
+                  gpu::GPUModuleOp kernels);
+  bool finish(plan::OperatorPlan contract);
   void noteApproximations(ModuleOp module);
   bool toPtx(gpu::GPUModuleOp kernels);
 
@@ -78,6 +84,7 @@ private:
   const Options &options;
   Image image;
   PtxRules rules;
+  std::string refused; ///< why the given schedule is not legal in one of the cases
 };
 
 std::string print(Operation *op) {
@@ -114,20 +121,29 @@ bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
       prepareOperator(context, program, options.printAfterPasses, error);
   if (!prepared)
     return false;
-  for (size_t number = 0; number < prepared->cases.size(); ++number) {
-    noteApproximations(prepared->cases[number].module.get());
-    if (!addCase(program, *prepared, number, kernels))
+  plan::OperatorPlan contract = prepared->contract;
+  refused.clear();
+  for (size_t number = 0; number < prepared->cases.size(); ++number)
+    if (!addCase(program, *prepared, number, contract, kernels))
       return false;
+  if (contract.variants.empty() && !refused.empty()) {
+    error = "the schedule is not legal: " + refused;
+    return false;
   }
-  if (std::string wrong = plan::verify(prepared->contract); !wrong.empty()) {
+  return finish(std::move(contract));
+}
+
+bool Compilation::finish(plan::OperatorPlan contract) {
+  if (std::string wrong = plan::verify(contract); !wrong.empty()) {
     error = "internal error: launch plan: " + wrong;
     return false;
   }
-  image.plans.push_back(std::move(prepared->contract));
+  image.plans.push_back(std::move(contract));
   return true;
 }
 
-/// The schedules of one case: the one that was asked for, or those that are chosen.
+/// The schedules of one case: the one that was asked for, if it is legal there, or those that are
+/// chosen.
 std::vector<KernelSchedule> Compilation::schedulesOf(const Program &program,
                                                      const std::vector<Job> &jobs) {
   if (options.schedule.empty())
@@ -135,39 +151,45 @@ std::vector<KernelSchedule> Compilation::schedulesOf(const Program &program,
   std::optional<KernelSchedule> schedule = KernelSchedule::parse(options.schedule, error);
   if (!schedule)
     return {};
-  error = refusal(jobs, *schedule);
-  if (!error.empty()) {
-    error = "the schedule is not legal: " + error;
+  if (std::string wrong = refusal(jobs, *schedule); !wrong.empty()) {
+    refused = wrong;
     return {};
   }
   return {*schedule};
 }
 
 /// The variants of one case of the sizes.
-bool Compilation::addCase(const Program &program, PreparedOperator &prepared, size_t number,
-                          gpu::GPUModuleOp kernels) {
-  const SpecialCase &special = prepared.cases[number];
+bool Compilation::addCase(const Program &program, const PreparedOperator &prepared, size_t number,
+                          plan::OperatorPlan &contract, gpu::GPUModuleOp kernels) {
   const std::vector<Job> &jobs = prepared.jobs[number];
   std::vector<KernelSchedule> schedules = schedulesOf(program, jobs);
-  if (schedules.empty())
+  if (!error.empty())
     return false;
-  std::string prefix = "h3_" + program.name + "__" + std::string(target.name) + "__";
+  for (const KernelSchedule &schedule : schedules)
+    if (!contradicts(prepared.cases[number], jobs, schedule, contract) &&
+        !addVariant(program, prepared, number, schedule, contract, kernels))
+      return false;
+  return true;
+}
+
+bool Compilation::addVariant(const Program &program, const PreparedOperator &prepared,
+                             size_t number, const KernelSchedule &schedule,
+                             plan::OperatorPlan &contract, gpu::GPUModuleOp kernels) {
+  const SpecialCase &special = prepared.cases[number];
+  noteApproximations(special.module.get());
   std::string types = typesOf(program);
   if (!types.empty())
     types += "_";
   std::string suffix = prepared.cases.size() > 1 ? "_c" + std::to_string(number) : "";
-  for (const KernelSchedule &schedule : schedules) {
-    if (contradicts(special, jobs, schedule, prepared.contract))
-      continue;
-    std::string name = types + schedule.name() + suffix;
-    std::optional<plan::Variant> variant =
-        emitKernel(special.op(), jobs, schedule, prefix + name, kernels, prepared.contract, error);
-    if (!variant)
-      return false;
-    variant->name = name;
-    variant->guards.insert(variant->guards.begin(), special.guards.begin(), special.guards.end());
-    prepared.contract.variants.push_back(std::move(*variant));
-  }
+  std::string name = types + schedule.name() + suffix;
+  std::string entry = "h3_" + program.name + "__" + std::string(target.name) + "__" + name;
+  std::optional<plan::Variant> variant =
+      emitKernel(special.op(), prepared.jobs[number], schedule, entry, kernels, contract, error);
+  if (!variant)
+    return false;
+  variant->name = name;
+  variant->guards.insert(variant->guards.begin(), special.guards.begin(), special.guards.end());
+  contract.variants.push_back(std::move(*variant));
   return true;
 }
 
@@ -240,6 +262,22 @@ std::optional<Image> Compilation::run(std::span<const Program *const> programs) 
   return std::move(image);
 }
 
+std::optional<Image> Compilation::runOne(const Program &program, const PreparedOperator &prepared,
+                                         size_t number, const KernelSchedule &schedule) {
+  auto start = std::chrono::steady_clock::now();
+  image.ptxVersion = target.ptxVersion;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  OpBuilder builder(module->getBodyRegion());
+  auto kernels = gpu::GPUModuleOp::create(builder, builder.getUnknownLoc(), "kernels");
+  plan::OperatorPlan contract = prepared.contract;
+  if (!addVariant(program, prepared, number, schedule, contract, kernels) ||
+      !finish(std::move(contract)) || !toPtx(kernels))
+    return {};
+  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  image.milliseconds = elapsed.count();
+  return std::move(image);
+}
+
 struct Tuned {
   std::string_view op, types;
   int capability;
@@ -279,6 +317,17 @@ std::optional<Image> compile(MLIRContext &context, std::span<const Program *cons
                              const Target &target, const Options &options, std::string &error) {
   Compilation compilation(context, target, options);
   std::optional<Image> image = compilation.run(programs);
+  error = compilation.error;
+  return image;
+}
+
+std::optional<Image> compileVariant(MLIRContext &context, const Program &program,
+                                    const PreparedOperator &prepared, size_t number,
+                                    const KernelSchedule &schedule, const Target &target,
+                                    std::string &error) {
+  const Options options;
+  Compilation compilation(context, target, options);
+  std::optional<Image> image = compilation.runOne(program, prepared, number, schedule);
   error = compilation.error;
   return image;
 }

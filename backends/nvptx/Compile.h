@@ -7,6 +7,7 @@
 #define H3_BACKENDS_NVPTX_COMPILE_H
 
 #include "backends/Target.h"
+#include "codegen/kernel/Prepare.h"
 #include "codegen/kernel/Schedule.h"
 #include "dsl/program/Program.h"
 #include "runtime/plan/Plan.h"
@@ -31,7 +32,8 @@ enum class Stage {
 struct Options {
   Stage stage = Stage::Ptx;
   bool printAfterPasses = false; ///< to standard error
-  /// As codegen/kernel/Schedule.h writes it: the only variant. Empty: variants are chosen.
+  /// As codegen/kernel/Schedule.h writes it: the only variant, of each case of the sizes in which
+  /// it is legal. Empty: variants are chosen.
   std::string schedule;
 };
 
@@ -56,6 +58,14 @@ std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &t
 /// PtxCheck.h) before it is returned. Empty with \p error set.
 std::optional<Image> compile(mlir::MLIRContext &context, std::span<const Program *const> programs,
                              const Target &target, const Options &options, std::string &error);
+
+/// One variant alone: case \p number of \p prepared, which was made in \p context from \p program,
+/// by \p schedule. The plan declines calls of the other cases. Empty with \p error set, also for a
+/// schedule that turns out to be impossible when its code is made.
+std::optional<Image> compileVariant(mlir::MLIRContext &context, const Program &program,
+                                    const PreparedOperator &prepared, size_t number,
+                                    const KernelSchedule &schedule, const Target &target,
+                                    std::string &error);
 
 } // namespace h3::nvptx
 

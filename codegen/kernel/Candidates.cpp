@@ -298,7 +298,8 @@ void Search::loop() {
 
 std::vector<Candidate> Search::run(std::string &error) {
   bool mustHold = job.aliasReads == AliasReads::Elsewhere;
-  if (!job.hasReduction() && !mustHold && (job.phases.empty() || job.commonExtent())) {
+  bool maySpread = !job.hasReduction() && job.aliasReads == AliasReads::None;
+  if (maySpread && (job.phases.empty() || job.commonExtent())) {
     spread();
   } else {
     if (job.commonExtent()) {
@@ -311,7 +312,7 @@ std::vector<Candidate> Search::run(std::string &error) {
       loop();
   }
   // Of equals the first. Spread candidates are in the order of their preference.
-  if (job.hasReduction() || mustHold)
+  if (!maySpread)
     llvm::stable_sort(found, [](const Candidate &a, const Candidate &b) {
       return a.instructions < b.instructions;
     });

@@ -99,8 +99,26 @@ Value Elements::laneAddress(Value tensor, mlir::Type element, OperandRange indic
 }
 
 Value Elements::load(ir::LoadOp op, mlir::Type type, Value pointer, unsigned alignment) {
-  return LLVM::LoadOp::create(builder, op.getLoc(), type, pointer, alignment, /*isVolatile=*/false,
-                              /*isNonTemporal=*/false, tensors[op.getTensor()].isInvariant);
+  Location loc = op.getLoc();
+  const KernelTensor &tensor = tensors[op.getTensor()];
+  auto read = [&]() -> Value {
+    return LLVM::LoadOp::create(builder, loc, type, pointer, alignment, /*isVolatile=*/false,
+                                /*isNonTemporal=*/false, tensor.isInvariant);
+  };
+  Value condition = aliasCondition;
+  if (leaf && leaf->exists)
+    condition = condition ? arith::AndIOp::create(builder, loc, condition, leaf->exists).getResult()
+                          : leaf->exists;
+  if (!tensor.isAliased || existenceIsKnown || !condition)
+    return read();
+  Value zero = constant(builder.getZeroAttr(type));
+  auto branch = scf::IfOp::create(builder, loc, type, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, read());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, zero);
+  return branch.getResult(0);
 }
 
 /// All pieces of the window, and from them the vector's elements.

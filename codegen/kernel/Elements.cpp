@@ -57,6 +57,12 @@ void Elements::enter(Value element, Leaf &entered, unsigned width) {
         values[result] = value;
 }
 
+void Elements::leave() {
+  vector = 1;
+  soleLane = -1;
+  leaf = nullptr;
+}
+
 bool Elements::isReady(Operation &op) const {
   bool result = true;
   op.walk([&](Operation *nested) {

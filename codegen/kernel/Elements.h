@@ -84,6 +84,8 @@ public:
   /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
   /// but for what the leaf has ready.
   void enter(mlir::Value element, Leaf &leaf, unsigned vector);
+  /// What follows belongs to the row and to no leaf.
+  void leave();
   /// Emits what \p body has for the leaf that was entered and needs nothing unknown, stores
   /// excepted: memory can then work while something else is computed. With \p onlyLoads the loads and
   /// what their addresses need: behind a branch, such as a division has in the machine's code, they
@@ -94,6 +96,12 @@ public:
   /// Whether the inputs that an output of this launch may overwrite are overwritten from here on,
   /// so that reading them is an error.
   void forbidAliasedLoads(bool forbid) { aliasesAreGone = forbid; }
+  /// From here on an input that an output of this launch may overwrite is read only where
+  /// \p condition holds (null: everywhere) and the leaf that was entered exists; elsewhere it is 0.
+  /// What does not exist is clamped to something that does, which another thread may be writing.
+  void readAliasesWhere(mlir::Value condition) { aliasCondition = condition; }
+  /// Whether code is emitted where all these conditions are known to hold.
+  void assumeExistence(bool assume) { existenceIsKnown = assume; }
 
   /// What was emitted for \p value: a scalar if it is the same for all elements (or one element was
   /// chosen by `restrictTo`), otherwise a vector.
@@ -182,7 +190,8 @@ private:
   unsigned vector = 1;
   int soleLane = -1;
   unsigned branchDepth = 0;
-  bool aliasesAreGone = false;
+  bool aliasesAreGone = false, existenceIsKnown = false;
+  mlir::Value aliasCondition;
   Fetch fetch;
   Leaf *leaf = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> values;

@@ -15,6 +15,21 @@ namespace h3 {
 Guards::Guards(plan::OperatorPlan &contract, ir::OperatorOp op)
     : planned(contract), builder(contract.nodes), op(op) {}
 
+/// The operands x and c of x - x floordiv c * c, which is how the remainder is written; null for
+/// anything else.
+static std::pair<Value, Value> remainderOf(Operation *op) {
+  auto difference = dyn_cast<arith::SubIOp>(op);
+  auto multiple = difference ? difference.getRhs().getDefiningOp<arith::MulIOp>() : nullptr;
+  auto quotient = multiple ? multiple.getLhs().getDefiningOp<arith::FloorDivSIOp>() : nullptr;
+  if (!quotient || quotient.getLhs() != difference.getLhs())
+    return {};
+  APInt divisor, factor;
+  bool isSame = quotient.getRhs() == multiple.getRhs() ||
+                (matchPattern(quotient.getRhs(), m_ConstantInt(&divisor)) &&
+                 matchPattern(multiple.getRhs(), m_ConstantInt(&factor)) && divisor == factor);
+  return isSame ? std::pair(quotient.getLhs(), quotient.getRhs()) : std::pair<Value, Value>();
+}
+
 plan::ExprId Guards::expression(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
@@ -35,6 +50,8 @@ plan::ExprId Guards::expression(Value value) {
     return plan::kNoExpr;
   if (isa<arith::AddIOp>(producer))
     return builder.add(lhs, rhs);
+  if (auto [number, divisor] = remainderOf(producer); number)
+    return builder.floorMod(expression(number), expression(divisor));
   if (isa<arith::SubIOp>(producer))
     return builder.sub(lhs, rhs);
   if (isa<arith::MulIOp>(producer))

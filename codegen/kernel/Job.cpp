@@ -62,7 +62,7 @@ static unsigned accessedBytes(Operation *op, Value element) {
   return 0;
 }
 
-static AliasReads aliasReadsOf(ir::ForallOp rows) {
+static AliasReads aliasReadsOf(ir::ForallOp rows, bool hasPhases) {
   AliasReads result = AliasReads::None;
   auto op = rows->getParentOfType<ir::OperatorOp>();
   Block *body = &rows.getBody().front();
@@ -76,16 +76,34 @@ static AliasReads aliasReadsOf(ir::ForallOp rows) {
       auto load = dyn_cast<ir::LoadOp>(user);
       Operation *loadPhase = load ? body->findAncestorOpInBlock(*load) : nullptr;
       if (!loadPhase)
-        continue; // of another job: the language has it read other rows never
+        continue; // of another job: overwrittenByAnother
+      // One thread has an element; a value of the row itself is read by every thread of the team.
+      bool isOneThreads = store->getBlock() != body || !hasPhases;
       bool isSame =
           load->getBlock() == store->getBlock() && load.getIndices() == store.getIndices();
-      if (isSame)
+      if (isSame && isOneThreads)
         continue;
       bool isBefore = loadPhase->isBeforeInBlock(storePhase);
       result = std::max(result, isBefore ? AliasReads::Before : AliasReads::Elsewhere);
     }
   });
   return result;
+}
+
+/// The name of an input that one job may overwrite while another reads it; empty if there is none.
+static StringRef overwrittenByAnother(ir::OperatorOp op) {
+  Block *body = &op.getBody().front();
+  StringRef name;
+  op.walk([&](ir::StoreOp store) {
+    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+    auto input = op.getArgAttrOfType<IntegerAttr>(output, "h3.alias");
+    if (!input)
+      return;
+    for (Operation *user : op.getArgument(input.getInt()).getUsers())
+      if (body->findAncestorOpInBlock(*user) != body->findAncestorOpInBlock(*store))
+        name = op.getArgAttrOfType<StringAttr>(input.getInt(), "h3.name");
+  });
+  return name;
 }
 
 std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
@@ -108,18 +126,22 @@ std::vector<Job> jobsOf(ir::OperatorOp op, std::string &error) {
           job.widest = std::max(job.widest, bytes);
         }
       });
-    job.aliasReads = aliasReadsOf(rows);
+    job.aliasReads = aliasReadsOf(rows, !job.phases.empty());
     bool isNested = false;
     rows.walk([&](ir::ReduceOp reduce) { isNested |= reduce->getParentOp() != rows; });
     if (isNested)
-      error = "a reduction inside the computation of one element has no code generation; give it a "
-              "name by 'let' inside a 'for' over the rows";
+      error =
+          "a reduction inside another that depends on the other's element has no code generation";
     jobs.push_back(job);
     if (!error.empty())
       return {};
   }
   if (jobs.empty())
     error = "the operator computes nothing";
+  if (StringRef input = overwrittenByAnother(op); !input.empty())
+    error = "'" + input.str() +
+            "' may be overwritten and is read by an equation over other rows than the one that "
+            "overwrites it: no code generation; give both the same rows, or an output of its own";
   return jobs;
 }
 

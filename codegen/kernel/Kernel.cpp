@@ -82,8 +82,12 @@ private:
   void emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done);
   void emitRow(Row &row);
   void emitElements(Row &row, size_t phase, ir::ForallOp loop);
-  void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector);
+  void emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector, Value isOwn);
+  Value ownsElements(const Team &team, const Layout &layout);
   void emitRowStore(Row &row, ir::StoreOp store);
+  bool overwrites(ir::StoreOp store);
+  void beforeOverwriting(Row &row);
+  Value ofHeldElements(const Row &row);
   void bindRow(const Job &job, const JobSchedule &how, Value row, Value vectors, Value *last);
   Value existing(Row &row, const JobRange &range, Value number, unsigned count);
   Value both(Value a, Value b);
@@ -506,7 +510,7 @@ void KernelEmitter::emitTeam(const Job &job, const JobSchedule &how, const JobRa
   // themselves is asked for, then they are computed.
   unsigned count = how.rows;
   bool sharesOuter = count > 1 && ir::ForallOp(job.rows).getIndices().size() > 1;
-  bool mayMiss = team.threads > 1 && range.teamsPerBlock > 1;
+  bool mayMiss = (team.threads > 1 || count > 1) && range.teamsPerBlock > 1;
   emitEarly(row, {});
   Value last;
   if (sharesOuter) {
@@ -579,6 +583,8 @@ void KernelEmitter::bindRow(const Job &job, const JobSchedule &how, Value number
 /// too).
 void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16> &done) {
   ir::ForallOp rows = row.job.rows;
+  elements.leave();
+  elements.readAliasesWhere(row.exists);
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (isa<ir::ReduceOp, ir::ForallOp, ir::StoreOp>(inner) || done.contains(&inner) ||
         !elements.isReady(inner))
@@ -589,6 +595,7 @@ void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16>
       for (Value result : inner.getResults())
         row.bound.push_back({result, elements.emitted(result)});
   }
+  elements.readAliasesWhere(ofHeldElements(row));
   for (bool onlyLoads : {true, false})
     for (Leaf &leaf : row.leaves)
       for (const Phase &phase : row.job.phases) {
@@ -597,16 +604,24 @@ void KernelEmitter::emitEarly(Row &row, const llvm::SmallPtrSet<Operation *, 16>
       }
 }
 
+/// Of threads that hold the same elements, one alone may read what it will overwrite.
+Value KernelEmitter::ofHeldElements(const Row &row) {
+  return row.leaves.empty() ? row.exists
+                            : both(row.exists, ownsElements(row.team, row.how.layouts.front()));
+}
+
 void KernelEmitter::emitRow(Row &row) {
   ir::ForallOp rows = row.job.rows;
   size_t number = 0;
   for (Operation &inner : rows.getBody().front().without_terminator()) {
     if (!error.empty() || !elements.error().empty())
       return;
+    bool isHeld = row.how.kind == JobSchedule::Kind::Hold;
+    elements.leave();
+    elements.readAliasesWhere(isHeld ? ofHeldElements(row) : row.exists);
     if (isa<ir::ReduceOp>(inner)) {
       const Phase &phase = row.job.phases[number];
       Walk walk(builder, elements, row.team, row.how.layout(number), phase);
-      bool isHeld = row.how.kind == JobSchedule::Kind::Hold;
       error = emitReduction(builder, elements, *exchange, row.team, phase, walk,
                             isHeld ? &row.leaves : nullptr);
       ++number;
@@ -621,6 +636,8 @@ void KernelEmitter::emitRow(Row &row) {
 }
 
 void KernelEmitter::emitRowStore(Row &row, ir::StoreOp store) {
+  if (overwrites(store))
+    beforeOverwriting(row);
   Value condition = both(row.exists, row.isFirst);
   if (!condition)
     return elements.emitStore(store);
@@ -630,18 +647,28 @@ void KernelEmitter::emitRowStore(Row &row, ir::StoreOp store) {
   elements.emitStore(store);
 }
 
+/// Whether the store may overwrite an input.
+bool KernelEmitter::overwrites(ir::StoreOp store) {
+  unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
+  return op.getArgAttr(output, "h3.alias") != nullptr;
+}
+
+/// What other threads of the team read of such inputs, they have read behind this.
+void KernelEmitter::beforeOverwriting(Row &row) {
+  if (row.job.aliasReads == AliasReads::None)
+    return;
+  if (row.team.threads > 1)
+    exchange->barrier();
+  elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
+}
+
 void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
-  bool writesAlias = false;
-  loop.walk([&](ir::StoreOp store) {
-    unsigned output = cast<BlockArgument>(store.getTensor()).getArgNumber();
-    writesAlias |= op.getArgAttr(output, "h3.alias") != nullptr;
-  });
-  if (writesAlias && row.job.aliasReads != AliasReads::None) {
-    if (row.team.threads > 1)
-      exchange->barrier();
-    elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
-  }
+  bool hasOverwriting = false;
+  loop.walk([&](ir::StoreOp store) { hasOverwriting |= overwrites(store); });
+  if (hasOverwriting)
+    beforeOverwriting(row);
   const Layout &layout = row.how.layout(number);
+  Value isOwn = ownsElements(row.team, layout);
   if (row.how.kind != JobSchedule::Kind::Loop) {
     for (Leaf &leaf : row.leaves) {
       // Every thread takes part in a shuffle, whether it stores or not.
@@ -649,11 +676,16 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
         elements.enter(loop.getIndices().front(), leaf, layout.vector());
         elements.emitReady(loop.getBody().front());
       }
-      emitLeaf(row, loop, leaf, layout.vector());
+      emitLeaf(row, loop, leaf, layout.vector(), isOwn);
     }
     return;
   }
   const Phase &phase = row.job.phases[number];
+  OpBuilder::InsertionGuard guard(builder);
+  if (isOwn) {
+    auto branch = scf::IfOp::create(builder, loop.getLoc(), isOwn, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
   Walk walk(builder, elements, row.team, layout, phase);
   SmallVector<Value> nothing;
   walk.forEachGroup(nothing, /*uniform=*/false, [&](MutableArrayRef<Leaf> leaves) {
@@ -664,21 +696,39 @@ void KernelEmitter::emitElements(Row &row, size_t number, ir::ForallOp loop) {
         elements.emitReady(phase.body(), onlyLoads);
       }
     for (Leaf &leaf : leaves)
-      emitLeaf(row, loop, leaf, layout.vector());
+      emitLeaf(row, loop, leaf, layout.vector(), {});
   });
 }
 
-void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector) {
-  Value condition = both(row.exists, leaf.exists);
+/// Whether this thread stores the elements that it has by \p layout; null: it does. Threads whose
+/// numbers differ in bits that no digit of the layout takes have the same elements: of these, one
+/// stores them.
+Value KernelEmitter::ownsElements(const Team &team, const Layout &layout) {
+  int64_t others = team.threads - 1;
+  for (const LayoutDigit &digit : layout.digits)
+    if (digit.place == LayoutDigit::Place::Thread)
+      others &= ~((digit.radix - 1) << digit.threadBit);
+  if (!others)
+    return {};
+  Value bits = make<arith::AndIOp>(team.member, elements.constant(others));
+  return arith::CmpIOp::create(builder, builder.getUnknownLoc(), arith::CmpIPredicate::eq, bits,
+                               elements.constant(0));
+}
+
+void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector,
+                             Value isOwn) {
+  Value condition = both(both(row.exists, isOwn), leaf.exists);
   OpBuilder::InsertionGuard guard(builder);
   elements.enter(loop.getIndices().front(), leaf, vector);
   if (condition) {
     auto branch = scf::IfOp::create(builder, loop.getLoc(), condition, /*withElseRegion=*/false);
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
+  elements.assumeExistence(true);
   for (Operation &inner : loop.getBody().front().without_terminator())
     if (!leaf.ready.contains(&inner))
       elements.emit(inner);
+  elements.assumeExistence(false);
 }
 
 } // namespace

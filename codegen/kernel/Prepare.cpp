@@ -43,8 +43,8 @@ static bool inlineRows(ModuleOp module, bool remap, bool print, std::string &err
   return runPasses(
       module,
       [&](PassManager &passes) {
-        passes.addPass(createSplitRowsPass());
         passes.addPass(createInlineRowsPass(remap));
+        passes.addPass(createSplitRowsPass());
         passes.addPass(createFlattenDigitsPass());
         passes.addPass(createCanonicalizerPass());
         passes.addPass(createCSEPass());

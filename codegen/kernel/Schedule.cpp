@@ -193,8 +193,8 @@ std::string refusal(const Job &job, const JobSchedule &how) {
     if (how.layouts.front().registers() != how.layouts.front().vector() ||
         how.layouts.front().threads() != 1 || how.layouts.front().hasLoop())
       return "a spread job has a vector and nothing else";
-    if (job.aliasReads == AliasReads::Elsewhere)
-      return "an input that may be overwritten is read elsewhere in the row: it has to be held";
+    if (job.aliasReads != AliasReads::None)
+      return "an input that may be overwritten is read elsewhere in the row: a team has to have it";
     break;
   case JobSchedule::Kind::Hold:
     if (!job.commonExtent())

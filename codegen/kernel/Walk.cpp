@@ -75,12 +75,9 @@ void Walk::addLeaves(size_t digit, int64_t offset, Value from, bool firstExists,
   leaf.base = make(from, offset);
   if (!(firstExists && leaves.empty()))
     leaf.exists = exists(from, offset);
-  // What a leaf that does not exist reads is not used. It may be an element that the launch
-  // overwrites, so it is one of the thread's own where that is known to exist.
-  if (leaf.exists) {
-    Value some = firstExists ? leaves.front().base : elements.constant(0);
-    leaf.base = arith::SelectOp::create(builder, loc, leaf.exists, leaf.base, some);
-  }
+  // What a leaf that does not exist reads is not used.
+  if (leaf.exists)
+    leaf.base = arith::SelectOp::create(builder, loc, leaf.exists, leaf.base, elements.constant(0));
   leaves.push_back(std::move(leaf));
 }
 

@@ -48,7 +48,8 @@ std::unique_ptr<mlir::Pass> createLowerNarrowFloatsPass();
 /// backend's.
 std::unique_ptr<mlir::Pass> createLowerScalarsPass();
 
-/// `h3-split-rows`: a loop over rows inside a loop over rows becomes one over both.
+/// `h3-split-rows`: a loop over rows inside a loop over rows becomes one over both; so does a loop
+/// over elements as far as a reduction in it depends on its indices.
 std::unique_ptr<mlir::Pass> createSplitRowsPass();
 
 /// `h3-verify-no-fastmath`: fails on any operation that carries a fast-math flag.

@@ -108,7 +108,7 @@ int64_t Drawer::drawDim(Role role) {
                            factors[] = {1, 2, 3, 4, 5, 8, 12, 16, 20, 24, 32, 64};
   switch (role) {
   case Role::Rows:
-    return once(engine, 24) ? 0 : pick(engine, rows);
+    return !limits.hasRows && once(engine, 24) ? 0 : pick(engine, rows);
   case Role::Factor:
     return pick(engine, factors);
   case Role::Length:

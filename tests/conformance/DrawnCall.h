@@ -66,6 +66,7 @@ struct DrawLimits {
   /// Rows follow each other at multiples of 16 elements from an aligned start, so that any range of
   /// rows is as aligned as the whole; nothing is aliased.
   bool alignedRows = false;
+  bool hasRows = false; ///< no dim that counts rows is 0
 };
 
 /// A call within \p limits. Empty if many draws gave none that the contract admits.

@@ -7,7 +7,6 @@
 
 #include "runtime/plan/List.h"
 
-#include "backends/nvptx/Compile.h"
 #include "backends/nvptx/Tools.h"
 #include "backends/nvptx/ptx/Interpreter.h"
 #include "backends/nvptx/ptx/Reader.h"
@@ -194,14 +193,17 @@ std::vector<std::vector<bool>> covered(const Instance &instance, const DrawnCall
 std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &target,
                                         std::string &error) {
   std::optional<nvptx::Image> image = compileOne(instance, target, error);
-  if (!image)
-    return nullptr;
-  auto module = ptx::read(image->text);
+  return image ? makePtxMachine(std::move(*image), target, error) : nullptr;
+}
+
+std::unique_ptr<Machine> makePtxMachine(nvptx::Image image, const Target &target,
+                                        std::string &error) {
+  auto module = ptx::read(image.text);
   if (!module) {
     error = module.error().message();
     return nullptr;
   }
-  return std::make_unique<PtxMachine>(std::move(*image), std::move(*module), target);
+  return std::make_unique<PtxMachine>(std::move(image), std::move(*module), target);
 }
 
 std::unique_ptr<Machine> makeCudaMachine(const Instance &instance, std::string &error,

@@ -15,6 +15,7 @@
 #include "DrawnCall.h"
 
 #include "backends/Target.h"
+#include "backends/nvptx/Compile.h"
 #include "runtime/plan/Plan.h"
 
 #include <cstddef>
@@ -53,6 +54,10 @@ protected:
 
 /// Empty with \p error set if the operator does not compile.
 std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &target,
+                                        std::string &error);
+
+/// For an image of one instance that was compiled elsewhere.
+std::unique_ptr<Machine> makePtxMachine(nvptx::Image image, const Target &target,
                                         std::string &error);
 
 /// The first device, for exactly its capability. Empty with \p error set; \p isMissing if this
