@@ -26,6 +26,7 @@ struct KernelTensor {
   unsigned number = 0;                    ///< in the contract
   bool isInvariant = false;               ///< nothing in the launch writes it
   bool isAliased = false;                 ///< an output of the launch may overwrite it
+  bool isStreamed = false;                ///< its accesses carry the hint that this is all
 };
 
 /// The loads of one leaf, by tensor and index: what one phase of a held row has read, another need
@@ -74,6 +75,10 @@ public:
 
   void bindTensor(mlir::Value tensor, KernelTensor access) { tensors[tensor] = std::move(access); }
   void bind(mlir::Value value, mlir::Value emitted) { values[value] = emitted; }
+  /// How many threads beside each other access vectors beside each other from here on. Where their
+  /// accesses together do not take whole sectors of memory, another access needs the rest of the
+  /// sector, and no hint is given.
+  void setThreadsBeside(int64_t threads) { threadsBeside = threads; }
   /// From here on \p element, an argument of a phase's body, stands for \p vector elements from the
   /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
   /// but for what the leaf has ready.
@@ -162,7 +167,9 @@ private:
   mlir::Value pieceAddress(mlir::Value tensor, mlir::Type element, mlir::OperandRange indices,
                            const Window &window, unsigned piece, mlir::Location loc);
   mlir::Value loadWindow(ir::LoadOp op, const Window &window);
-  mlir::Value load(ir::LoadOp op, mlir::Type type, mlir::Value pointer, unsigned alignment);
+  mlir::Value load(ir::LoadOp op, mlir::Type type, mlir::Value pointer, unsigned alignment,
+                   bool isStreamed = false);
+  bool isStreamed(mlir::Value tensor, const Window &window, unsigned bytes);
 
   mlir::OpBuilder &builder;
   Guards &guards;
@@ -172,6 +179,7 @@ private:
   unsigned vector = 1;
   int soleLane = -1;
   unsigned branchDepth = 0;
+  int64_t threadsBeside = 1;
   bool aliasesAreGone = false;
   Leaf *leaf = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
