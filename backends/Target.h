@@ -20,13 +20,15 @@ enum class Capability : uint32_t {
   Bf16Arithmetic = 1u << 0,
   /// Conversion to and from 8-bit floats.
   ConvertFp8 = 1u << 1,
-  /// Bulk copies between global and shared memory, programmatic dependent launch.
+  /// Bulk copies between global and shared memory.
   BulkCopy = 1u << 2,
   /// Accesses of 32 bytes (PTX 8.8).
   Access32Bytes = 1u << 3,
   /// Packed f32x2 arithmetic exists, and the assembler fuses it: it must be kept out.
   PackedF32 = 1u << 4,
-  Hopper = Bf16Arithmetic | ConvertFp8 | BulkCopy,
+  /// A grid may be started before the one in front of it has ended, and waits itself.
+  DependentLaunch = 1u << 5,
+  Hopper = Bf16Arithmetic | ConvertFp8 | BulkCopy | DependentLaunch,
   Blackwell = Hopper | Access32Bytes | PackedF32,
 };
 

@@ -109,6 +109,28 @@ std::string typesOf(const Program &program) {
   return types;
 }
 
+/// Bytes.
+unsigned widestAccess(const h3::Target &target) {
+  return target.has(Capability::Access32Bytes) ? 32 : 16;
+}
+
+/// Why \p target cannot run \p jobs by \p schedule; empty if it can.
+std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule,
+                    const h3::Target &target) {
+  if (schedule.accessBytes > widestAccess(target))
+    return std::string(target.name) + " has no accesses of " +
+           std::to_string(schedule.accessBytes) + " bytes";
+  return h3::refusal(jobs, schedule);
+}
+
+/// The first PTX version, times 10, in which `L1::no_allocate` exists, and accesses of 32 bytes.
+constexpr unsigned hintsVersion = 74, access32Version = 88;
+
+/// The lowest that what the schedule asks for needs.
+unsigned ptxVersionOf(const KernelSchedule &schedule) {
+  return schedule.accessBytes == 32 ? access32Version : schedule.streamsLoads ? hintsVersion : 0;
+}
+
 /// Adds all variants of one type instance.
 bool Compilation::addKernels(const Program &program, gpu::GPUModuleOp kernels) {
   if (options.stage == Stage::H3) {
@@ -151,7 +173,7 @@ std::vector<KernelSchedule> Compilation::schedulesOf(const Program &program,
   std::optional<KernelSchedule> schedule = KernelSchedule::parse(options.schedule, error);
   if (!schedule)
     return {};
-  if (std::string wrong = refusal(jobs, *schedule); !wrong.empty()) {
+  if (std::string wrong = refusal(jobs, *schedule, target); !wrong.empty()) {
     refused = wrong;
     return {};
   }
@@ -188,6 +210,9 @@ bool Compilation::addVariant(const Program &program, const PreparedOperator &pre
   if (!variant)
     return false;
   variant->name = name;
+  variant->waits = options.dependentLaunch;
+  image.schedules.emplace(variant->entry, schedule);
+  image.ptxVersion = std::max(image.ptxVersion, ptxVersionOf(schedule));
   variant->guards.insert(variant->guards.begin(), special.guards.begin(), special.guards.end());
   contract.variants.push_back(std::move(*variant));
   return true;
@@ -218,6 +243,9 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
     passes.addPass(createSCFToControlFlowPass());
     passes.addPass(createConvertGpuOpsToNVVMOps());
     passes.addPass(createReconcileUnrealizedCastsPass());
+    if (options.dependentLaunch)
+      passes.addPass(createDependentLaunchPass());
+    passes.addPass(createStreamAccessesPass());
     passes.addPass(createVerifyNoFastMathPass());
   };
   if (!runPasses(kernels, lower, options.printAfterPasses, error))
@@ -229,14 +257,17 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
     error = "internal error: the kernels have no translation to LLVM IR";
     return false;
   }
-  optimize(*module, target);
+  h3::Target written = target;
+  written.ptxVersion = image.ptxVersion;
+  optimize(*module, written);
   if (options.stage == Stage::Llvm) {
     llvm::raw_string_ostream stream(image.text);
     module->print(stream, nullptr);
     return true;
   }
   rules.fusedMultiplyAdds = fusedMultiplyAdds(*module, target);
-  std::optional<std::string> ptx = emitPtx(*module, target, error);
+  rules.waits = options.dependentLaunch;
+  std::optional<std::string> ptx = emitPtx(*module, written, error);
   if (!ptx)
     return false;
   error = checkPtx(*ptx, rules);
@@ -246,6 +277,10 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
 
 std::optional<Image> Compilation::run(std::span<const Program *const> programs) {
   auto start = std::chrono::steady_clock::now();
+  if (options.dependentLaunch && !target.has(Capability::DependentLaunch)) {
+    error = std::string(target.name) + " has no programmatic dependent launch, which needs sm_90";
+    return {};
+  }
   image.ptxVersion = target.ptxVersion;
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   OpBuilder builder(module->getBodyRegion());
@@ -293,7 +328,10 @@ constexpr Tuned tuned[] = {
 
 std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &target,
                                          const std::vector<Job> &jobs, std::string &error) {
-  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error);
+  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error, widestAccess(target));
+  // A hint is no reason for an image that older drivers refuse.
+  for (KernelSchedule &schedule : schedules)
+    schedule.streamsLoads = target.ptxVersion >= hintsVersion;
   std::string types = typesOf(program);
   for (const Tuned &row : tuned) {
     if (row.op != program.name || row.types != types ||
@@ -301,7 +339,7 @@ std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &t
       continue;
     std::optional<KernelSchedule> measured = KernelSchedule::parse(row.schedule, error);
     if (measured)
-      error = refusal(jobs, *measured);
+      error = refusal(jobs, *measured, target);
     if (!error.empty()) {
       error = "tuned.def: " + std::string(row.schedule) + ": " + error;
       return {};

@@ -14,6 +14,7 @@
 
 #include <mlir/IR/MLIRContext.h>
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ struct Options {
   /// As codegen/kernel/Schedule.h writes it: the only variant, of each case of the sizes in which
   /// it is legal. Empty: variants are chosen.
   std::string schedule;
+  /// The kernels wait for the grids in front of them themselves (DependentLaunch.cpp), and their
+  /// plans say so. They may be launched in the common way too. Needs a target with it.
+  bool dependentLaunch = false;
 };
 
 /// One operator on one target: all its type instances and variants.
@@ -42,6 +46,7 @@ struct Image {
   std::string text;                      ///< of the stage asked for; PTX by default
   unsigned ptxVersion = 0;               ///< times 10
   std::vector<plan::OperatorPlan> plans; ///< one for each type instance, variants filled in
+  std::map<std::string, KernelSchedule> schedules; ///< of the variants, by entry
   double milliseconds = 0;
 };
 

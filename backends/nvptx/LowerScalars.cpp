@@ -185,6 +185,8 @@ void registerPasses() {
   // For tests: the target with evidence.
   registerPass([] { return createLowerScalarsPass(*findTarget("sm_90")); });
   registerPass([] { return createCanonicalNaNPass(*findTarget("sm_90")); });
+  registerPass([] { return createDependentLaunchPass(); });
+  registerPass([] { return createStreamAccessesPass(); });
 }
 
 } // namespace h3::nvptx

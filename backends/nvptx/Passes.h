@@ -23,6 +23,14 @@ std::unique_ptr<mlir::Pass> createLowerScalarsPass(const Target &target);
 /// becomes a move.
 std::unique_ptr<mlir::Pass> createCanonicalNaNPass(const Target &target);
 
+/// `h3-nvptx-dependent-launch`: kernels wait for the grids in front of them before they access
+/// memory. On functions of the llvm dialect, before `h3-nvptx-stream-accesses`.
+std::unique_ptr<mlir::Pass> createDependentLaunchPass();
+
+/// `h3-nvptx-stream-accesses`: `llvm.load` and `llvm.store` of global memory that are not temporal
+/// become `ld.global.L1::no_allocate`, `.nc` where they are invariant, and `st.global.cs`.
+std::unique_ptr<mlir::Pass> createStreamAccessesPass();
+
 void registerPasses();
 
 } // namespace h3::nvptx

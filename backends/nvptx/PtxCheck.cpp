@@ -57,24 +57,73 @@ constexpr std::array<std::string_view, 4> roundings = {"rn", "rz", "rm", "rp"};
 constexpr std::array<std::string_view, 8> rounded = {"add", "sub", "mul", "fma",
                                                      "mad", "div", "rcp", "sqrt"};
 
+/// How the kernels of a text meet the grids in front of them, seen line by line.
+class WaitCheck {
+public:
+  explicit WaitCheck(bool waits) : waits(waits) {}
+
+  /// Of a line without an instruction: a kernel's first one, or a label.
+  std::string at(std::string_view line) {
+    if (line.find(".entry ") != std::string_view::npos) {
+      std::string missing = atEnd();
+      isKernel = isFirstBlock = true;
+      hasWaited = false;
+      return missing;
+    }
+    isFirstBlock &= line.find(':') == std::string_view::npos || line.find("//") < line.find(':');
+    return {};
+  }
+
+  /// What is wrong with an instruction; empty if nothing.
+  std::string at(const std::vector<std::string_view> &parts) {
+    std::string_view operation = parts.front();
+    bool isControl = operation == "griddepcontrol";
+    if (!waits)
+      return isControl ? "is about other grids, which the program does not wait for" : "";
+    hasWaited |= isControl && isFirstBlock && parts.back() == "wait";
+    isFirstBlock &= operation != "bra";
+    bool isAccess = has(parts, std::array<std::string_view, 1>{"global"}) && operation != "cvta";
+    if (isAccess && has(parts, std::array<std::string_view, 1>{"nc"}))
+      return "promises that nobody writes, in a kernel that runs while the one in front does";
+    if ((isAccess || isControl) && !hasWaited)
+      return "stands before the wait for the grids in front of the kernel";
+    return {};
+  }
+
+  /// Behind the last line of a kernel.
+  std::string atEnd() const {
+    return waits && isKernel && !hasWaited ? "a kernel does not wait for the grids in front of it"
+                                           : "";
+  }
+
+private:
+  bool waits, isKernel = false, isFirstBlock = true, hasWaited = false;
+};
+
 } // namespace
 
 std::string checkPtx(std::string_view ptx, const PtxRules &rules) {
   unsigned number = 0, fused = 0;
+  WaitCheck waiting(rules.waits);
   for (size_t begin = 0; begin < ptx.size();) {
     size_t end = std::min(ptx.find('\n', begin), ptx.size());
     std::string_view line = ptx.substr(begin, end - begin);
     begin = end + 1;
     ++number;
     std::string_view opcode = opcodeOf(line);
-    if (opcode.empty())
+    if (opcode.empty()) {
+      if (std::string wrong = waiting.at(line); !wrong.empty())
+        return "PTX line " + std::to_string(number) + ": " + wrong;
       continue;
+    }
     std::vector<std::string_view> parts = split(opcode);
-    if (!has(parts, floatTypes))
-      continue;
     auto violation = [&](const std::string &what) {
       return "PTX line " + std::to_string(number) + ": '" + std::string(opcode) + "' " + what;
     };
+    if (std::string wrong = waiting.at(parts); !wrong.empty())
+      return violation(wrong);
+    if (!has(parts, floatTypes))
+      continue;
     std::string_view operation = parts.front();
     bool isConversion = operation == "cvt";
     bool isMove = operation == "ld" || operation == "st" || operation == "mov";
@@ -97,7 +146,7 @@ std::string checkPtx(std::string_view ptx, const PtxRules &rules) {
       return violation("is one fused multiply-add more than the program has (" +
                        std::to_string(rules.fusedMultiplyAdds) + ")");
   }
-  return {};
+  return waiting.atEnd();
 }
 
 } // namespace h3::nvptx

@@ -31,6 +31,7 @@ struct CompileOptions {
   unsigned threads = 0; ///< 0: one for each of the machine's
   bool ptxOnly = false;
   bool noCache = false;
+  bool dependentLaunch = false;
   bool printAfterPasses = false;
 };
 
@@ -135,6 +136,7 @@ void CompileCommand::applyOptions() {
       {"h3", nvptx::Stage::H3}, {"mlir", nvptx::Stage::Mlir}, {"llvm", nvptx::Stage::Llvm}};
   settings.emit = options.emit;
   settings.compile.printAfterPasses = options.printAfterPasses;
+  settings.compile.dependentLaunch = options.dependentLaunch;
   if (auto stage = early.find(options.emit); stage != early.end())
     settings.compile.stage = stage->second;
 }
@@ -300,6 +302,9 @@ void registerCompile(CLI::App &app, Outcome outcome) {
                  "Images compiled at once; as many as the machine runs")
       ->type_name("N");
   app.add_flag("--no-cache", options->noCache, "Neither use nor keep results of earlier calls");
+  app.add_flag("--pdl", options->dependentLaunch,
+               "Kernels that wait for the one in front themselves, for programmatic dependent "
+               "launch (sm_90 up)");
   app.add_option("--depfile", options->depfile,
                  "Write which files the outputs follow from, for make")
       ->type_name("FILE");

@@ -101,8 +101,9 @@ std::unique_ptr<ImageCache> ImageCache::make(Cache &cache, const ImageSettings &
   common.add("emit", settings.emit);
   // A field that is new in Options does not compile here until it is part of the key. The stage
   // follows from `emit`, and printing has no cache.
-  const auto &[stage, printAfterPasses, schedule] = settings.compile;
+  const auto &[stage, printAfterPasses, schedule, dependentLaunch] = settings.compile;
   common.add("schedule", schedule);
+  common.add("dependent launch", dependentLaunch ? "yes" : "no");
   if (settings.ptxas) {
     std::optional<Digest> digest = cache.digestOfFile(settings.ptxas->path);
     if (!digest)

@@ -44,6 +44,8 @@ struct RunRequest {
   std::string variant;  ///< ptx, cuda: the only variant that may serve; empty: the first that can
   std::string schedule; ///< ptx, cuda: the only schedule, as KernelSchedule has it; empty: chosen
   unsigned repetitions = 0; ///< cuda: time this many launches more
+  /// ptx, cuda: kernels that wait for the one in front of them themselves; cuda: started early.
+  bool dependentLaunch = false;
 };
 
 /// Times of one launch in microseconds, as means over many (runtime/cuda/Session.h), and what was

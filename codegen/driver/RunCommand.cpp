@@ -19,6 +19,7 @@ struct RunOptions {
   std::string path, op, backend = "reference", output, ptxas, variant, schedule, target = "sm_90",
                         times;
   unsigned repetitions = 0;
+  bool dependentLaunch = false;
   std::vector<std::string> inputs, bindings, expectations, settings;
 };
 
@@ -164,6 +165,7 @@ ExitCode RunCommand::run() {
   request.schedule = options.schedule;
   request.target = options.target.starts_with("sm_") ? options.target : "sm_" + options.target;
   request.repetitions = options.repetitions;
+  request.dependentLaunch = options.dependentLaunch;
   if (!readFiles())
     return ExitCode::BadInput;
   std::string name, rest;
@@ -221,6 +223,10 @@ void registerRun(CLI::App &app, Outcome outcome) {
                       "Backends ptx, cuda: compile this schedule alone");
   command->add_option("--variant", options->variant,
                       "Backends ptx, cuda: the only variant that may serve");
+  command->add_flag(
+      "--pdl", options->dependentLaunch,
+      "Backends ptx, cuda: kernels that wait for the one in front themselves; on cuda "
+      "they are started before it has ended");
   command->add_option("--time", options->repetitions,
                       "Backend cuda: time this many launches more, one by one and by CUDA graph");
   command->add_option("--time-json", options->times, "With --time: write the times to this file");

@@ -100,6 +100,7 @@ bool CudaRun::launch(cuda::Session &session) {
       planCall(call, plan, [&](tensor::TensorData *storage) { return addresses[storage]; }, result);
   if (!planned)
     return false;
+  session.setStart(call.request.dependentLaunch ? cuda::Start::Early : cuda::Start::AfterAll);
   std::span<const plan::Launch> launches = planned->launches();
   auto bytes = std::as_bytes(std::span(image->assembly->cubin));
   for (const plan::Launch &launch : launches)

@@ -34,7 +34,8 @@ static std::shared_ptr<RunnableImage> known(const std::string &key,
 std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target &target,
                                              RunResult &result) {
   const std::string &schedule = call.request.schedule;
-  std::string key = std::string(target.name) + "\n" + schedule + "\n" + dump(call.program);
+  std::string key = std::string(target.name) + (call.request.dependentLaunch ? " pdl" : "") + "\n" +
+                    schedule + "\n" + dump(call.program);
   // The program names its orders; what they are is in the texts.
   for (const std::unique_ptr<SourceFile> &source : call.request.spec->modules.sources)
     key += "\n" + source->text;
@@ -44,6 +45,7 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
     const Program *programs[] = {&call.program};
     nvptx::Options options;
     options.schedule = schedule;
+    options.dependentLaunch = call.request.dependentLaunch;
     std::string error;
     std::optional<nvptx::Image> image = nvptx::compile(*context, programs, target, options, error);
     if (!image) {

@@ -113,7 +113,7 @@ void registerSchedules(CLI::App &app, Outcome outcome) {
   command->add_option("--sm", options->target, "The target");
   options->choice.addTo(*command);
   command->add_option("--access", options->access, "The widest access in bytes; 1: single elements")
-      ->check(CLI::IsMember({1, 2, 4, 8, 16}));
+      ->check(CLI::IsMember({1, 2, 4, 8, 16, 32}));
   command->add_option("--length", options->length, "Elements of a row of unknown length")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   command->add_option("--limit", options->most, "Candidates shown for each job");

@@ -169,11 +169,18 @@ std::vector<ir::OrderAttr> ordersOf(const Job &job) {
 class Search {
 public:
   Search(const Job &job, unsigned accessBytes, const RowClass &rows)
-      : job(job), widest(perAccess(accessBytes ? 16 : job.narrowest, job.narrowest)),
-        widestSpread(perAccess(accessBytes ? accessBytes : job.widest, job.widest)),
-        capacity(rows.capacity) {
+      : job(job), capacity(rows.capacity) {
     if (!job.phases.empty())
       known = job.phases.front().constantExtent();
+    if (!accessBytes)
+      return;
+    // Rows of any length begin where the length allows: a narrow access is for those of which no
+    // wider vectors are whole. Where the length is fixed, only the access has to be narrow.
+    unsigned bytes = known ? 16 : std::min(16u, accessBytes);
+    widest = perAccess(bytes, job.narrowest);
+    widestSpread = perAccess(accessBytes, job.widest);
+    if (widestSpread == 1)
+      widestSpread = std::min<int64_t>(2, perAccess(accessBytes, job.narrowest));
   }
 
   std::vector<Candidate> run(std::string &error);
@@ -193,8 +200,10 @@ private:
   }
 
   const Job &job;
-  int64_t widest;       ///< elements of the narrowest type in an access
-  int64_t widestSpread; ///< of the widest type: a spread thread has one access of each tensor
+  int64_t widest = 1; ///< elements of the narrowest type in an access
+  /// Of the widest type: a spread thread has one access of each tensor. Two at least where those of
+  /// the narrowest type fit.
+  int64_t widestSpread = 1;
   std::optional<int64_t> capacity, known;
   std::vector<Candidate> found;
   std::string reason;
@@ -336,9 +345,59 @@ struct Attempt {
   unsigned accessBytes, indexBits;
   int64_t longestRow;
 };
-constexpr Attempt attempts[] = {{16, 32, 1024}, {16, 32, 4096}, {16, 32, 0},
-                                {8, 32, 4096},  {8, 32, 0},     {0, 32, 2048},
-                                {0, 32, 0},     {16, 64, 0},    {0, 64, 0}};
+constexpr Attempt attempts[] = {{32, 32, 0},   {16, 32, 1024}, {16, 32, 4096}, {16, 32, 0},
+                                {8, 32, 4096}, {8, 32, 0},     {4, 32, 0},     {2, 32, 0},
+                                {0, 32, 2048}, {0, 32, 0},     {16, 64, 0},    {0, 64, 0}};
+
+/// Bytes of one access of elements of \p element bytes, of which vectors hold \p vector.
+int64_t pieceBytes(const KernelSchedule &schedule, int64_t vector, int64_t element) {
+  return std::max(element, std::min<int64_t>(vector * element, schedule.accessBytes));
+}
+
+/// The widest access of any job; the width of a single element counts as none.
+int64_t widestPiece(const std::vector<Job> &jobs, const KernelSchedule &schedule) {
+  int64_t most = 0;
+  for (auto [job, how] : llvm::zip(jobs, schedule.jobs))
+    for (const Layout &layout : how.layouts)
+      for (int64_t element = std::max(1u, job.narrowest); element <= job.widest; element *= 2)
+        if (int64_t piece = pieceBytes(schedule, layout.vector(), element); piece > element)
+          most = std::max(most, piece);
+  return most;
+}
+
+/// Whether every call that \p second can serve is one that \p first can: indices of the same width,
+/// rows as long, and no vector or access of \p first is wider.
+bool covers(const std::vector<Job> &jobs, const KernelSchedule &first,
+            const KernelSchedule &second) {
+  if (first.indexBits != second.indexBits ||
+      (first.longestRow && (!second.longestRow || second.longestRow > first.longestRow)))
+    return false;
+  for (auto [number, job] : llvm::enumerate(jobs)) {
+    const JobSchedule &a = first.jobs[number], &b = second.jobs[number];
+    if (b.rows % a.rows != 0)
+      return false;
+    for (size_t phase = 0; phase < job.phases.size(); ++phase) {
+      int64_t mine = a.layout(phase).vector(), other = b.layout(phase).vector();
+      if (mine > other)
+        return false;
+      for (int64_t element = std::max(1u, job.narrowest); element <= job.widest; element *= 2)
+        if (pieceBytes(first, mine, element) > pieceBytes(second, other, element))
+          return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the rules say that a variant with accesses of so many bytes is worth its time.
+bool isWanted(const std::vector<Job> &jobs, const Attempt &attempt, unsigned widestAccess) {
+  if (attempt.accessBytes > widestAccess)
+    return false;
+  unsigned narrowest = 16;
+  for (const Job &job : jobs)
+    narrowest = job.narrowest ? std::min(narrowest, job.narrowest) : narrowest;
+  return attempt.accessBytes == 0 || attempt.accessBytes >= 8 ||
+         attempt.accessBytes >= 2 * narrowest;
+}
 
 std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const Attempt &attempt,
                                           std::string &error) {
@@ -359,6 +418,13 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
     team = std::max(team, best.threads());
     schedule.jobs.push_back(best);
   }
+  int64_t reached = widestPiece(jobs, schedule);
+  if (attempt.accessBytes == 32 && reached < 32) {
+    error = "no access has 32 bytes";
+    return {};
+  }
+  if (!reached)
+    schedule.accessBytes = 0;
   schedule.blockThreads = std::max(team, 128u);
   error = refusal(jobs, schedule);
   if (!error.empty())
@@ -370,7 +436,8 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
 
 } // namespace
 
-std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error) {
+std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error,
+                                            unsigned widestAccess) {
   std::vector<KernelSchedule> result;
   std::string refused;
   bool anyOpen = llvm::any_of(jobs, [](const Job &job) {
@@ -379,6 +446,8 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::s
   for (const Attempt &attempt : attempts) {
     if (attempt.longestRow && !anyOpen)
       continue; // how long a row may be is no question
+    if (!isWanted(jobs, attempt, widestAccess))
+      continue;
     std::string reason;
     std::optional<KernelSchedule> schedule = scheduleFor(jobs, attempt, reason);
     if (!schedule) {
@@ -386,9 +455,13 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::s
         refused = reason;
       continue;
     }
+    if (attempt.accessBytes == 32 && anyOpen &&
+        llvm::any_of(schedule->jobs,
+                     [](const JobSchedule &job) { return job.kind != JobSchedule::Kind::Spread; }))
+      continue;
     // Jobs that hold no row have one schedule for all lengths.
     if (llvm::none_of(result, [&](const KernelSchedule &other) {
-          return other.name() == schedule->name() || other.text() == schedule->text();
+          return other.name() == schedule->name() || covers(jobs, other, *schedule);
         }))
       result.push_back(*schedule);
   }

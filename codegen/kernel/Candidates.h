@@ -32,8 +32,21 @@ std::vector<Candidate> candidates(const Job &job, unsigned accessBytes, const Ro
 
 /// The variants of an operator, best first: for wide and narrow accesses and for strides, for sizes
 /// under 2^31 and others, and, where the length of a row is known at run time, for several lengths.
-/// Empty with \p error set if a job has no legal schedule.
-std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error);
+/// \p widestAccess, 16 or 32, is what the target has. Empty with \p error set if a job has no legal
+/// schedule.
+///
+/// Which accesses have a variant of their own:
+///   32 bytes  where the target has them, every job is spread or has rows of a length that the spec
+///             fixes, and some access is then as wide
+///   16, 8     always, as far as rows can have vectors
+///   4         where an element has 2 bytes or less: pairs of them, for rows that begin at a
+///             multiple of 4 bytes only; one variant for all lengths
+///   2         likewise, where an element has one byte
+///   1         always: single elements of any stride
+/// With 64-bit indices there are 16 bytes and single elements. A variant that is never reached,
+/// since one in front of it asks for nothing more, is left out.
+std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error,
+                                            unsigned widestAccess = 16);
 
 } // namespace h3
 

@@ -98,12 +98,13 @@ Value Elements::laneAddress(Value tensor, mlir::Type element, OperandRange indic
   return address(tensors[tensor], element, position, false, loc);
 }
 
-Value Elements::load(ir::LoadOp op, mlir::Type type, Value pointer, unsigned alignment) {
+Value Elements::load(ir::LoadOp op, mlir::Type type, Value pointer, unsigned alignment,
+                     bool isStreamed) {
   Location loc = op.getLoc();
   const KernelTensor &tensor = tensors[op.getTensor()];
   auto read = [&]() -> Value {
     return LLVM::LoadOp::create(builder, loc, type, pointer, alignment, /*isVolatile=*/false,
-                                /*isNonTemporal=*/false, tensor.isInvariant);
+                                /*isNonTemporal=*/isStreamed, tensor.isInvariant);
   };
   Value condition = aliasCondition;
   if (leaf && leaf->exists)
@@ -121,6 +122,13 @@ Value Elements::load(ir::LoadOp op, mlir::Type type, Value pointer, unsigned ali
   return branch.getResult(0);
 }
 
+/// Whether an access is all that is wanted of the sectors that it and its neighbours touch.
+bool Elements::isStreamed(Value tensor, const Window &window, unsigned bytes) {
+  constexpr int64_t sector = 32;
+  return tensors[tensor].isStreamed && window.count == 1 &&
+         threadsBeside * window.length * bytes >= sector;
+}
+
 /// All pieces of the window, and from them the vector's elements.
 Value Elements::loadWindow(ir::LoadOp op, const Window &window) {
   Location loc = op.getLoc();
@@ -132,7 +140,7 @@ Value Elements::loadWindow(ir::LoadOp op, const Window &window) {
   for (unsigned piece = 0; piece < window.count; ++piece)
     pieces.push_back(load(op, type,
                           pieceAddress(op.getTensor(), loaded, op.getIndices(), window, piece, loc),
-                          window.length * bytes));
+                          window.length * bytes, isStreamed(op.getTensor(), window, bytes)));
   // Neighbours are laid end to end, pair by pair.
   while (pieces.size() > 1) {
     SmallVector<Value> joined;
@@ -244,7 +252,8 @@ void Elements::emitStore(ir::StoreOp op) {
         part = LLVM::ShuffleVectorOp::create(builder, loc, value, value, mask);
       }
       Value pointer = pieceAddress(tensor, stored, op.getIndices(), *touched, piece, loc);
-      LLVM::StoreOp::create(builder, loc, part, pointer, touched->length * bytes);
+      LLVM::StoreOp::create(builder, loc, part, pointer, touched->length * bytes,
+                            /*isVolatile=*/false, isStreamed(tensor, *touched, bytes));
     }
     return;
   }

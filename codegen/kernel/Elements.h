@@ -27,6 +27,7 @@ struct KernelTensor {
   unsigned number = 0;                    ///< in the contract
   bool isInvariant = false;               ///< nothing in the launch writes it
   bool isAliased = false;                 ///< an output of the launch may overwrite it
+  bool isStreamed = false;                ///< its accesses carry the hint that this is all
 };
 
 /// The loads of one leaf, by tensor and index: what one phase of a held row has read, another need
@@ -80,6 +81,10 @@ public:
   using Fetch = std::function<mlir::Value(mlir::Value own, mlir::Value first)>;
   void setFetch(Fetch how) { fetch = std::move(how); }
 
+  /// How many threads beside each other access vectors beside each other from here on. Where their
+  /// accesses together do not take whole sectors of memory, another access needs the rest of the
+  /// sector, and no hint is given.
+  void setThreadsBeside(int64_t threads) { threadsBeside = threads; }
   /// From here on \p element, an argument of a phase's body, stands for \p vector elements from the
   /// leaf's base, a multiple of \p vector. What was emitted for the body's operations is forgotten,
   /// but for what the leaf has ready.
@@ -87,9 +92,9 @@ public:
   /// What follows belongs to the row and to no leaf.
   void leave();
   /// Emits what \p body has for the leaf that was entered and needs nothing unknown, stores
-  /// excepted: memory can then work while something else is computed. With \p onlyLoads the loads and
-  /// what their addresses need: behind a branch, such as a division has in the machine's code, they
-  /// would wait for what is computed before it.
+  /// excepted: memory can then work while something else is computed. With \p onlyLoads the loads
+  /// and what their addresses need: behind a branch, such as a division has in the machine's code,
+  /// they would wait for what is computed before it.
   void emitReady(mlir::Block &body, bool onlyLoads = false);
   /// Whether everything that \p op uses was emitted.
   bool isReady(mlir::Operation &op) const;
@@ -180,7 +185,9 @@ private:
   mlir::Value pieceAddress(mlir::Value tensor, mlir::Type element, mlir::OperandRange indices,
                            const Window &window, unsigned piece, mlir::Location loc);
   mlir::Value loadWindow(ir::LoadOp op, const Window &window);
-  mlir::Value load(ir::LoadOp op, mlir::Type type, mlir::Value pointer, unsigned alignment);
+  mlir::Value load(ir::LoadOp op, mlir::Type type, mlir::Value pointer, unsigned alignment,
+                   bool isStreamed = false);
+  bool isStreamed(mlir::Value tensor, const Window &window, unsigned bytes);
 
   mlir::OpBuilder &builder;
   Guards &guards;
@@ -193,6 +200,7 @@ private:
   bool aliasesAreGone = false, existenceIsKnown = false;
   mlir::Value aliasCondition;
   Fetch fetch;
+  int64_t threadsBeside = 1;
   Leaf *leaf = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;

@@ -17,6 +17,7 @@
 
 #include "codegen/kernel/Members.h"
 #include "codegen/kernel/Reduction.h"
+#include "codegen/kernel/Streams.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Support/MathExtras.h>
@@ -174,8 +175,12 @@ void KernelEmitter::bindArguments() {
       continue;
     accesses[tensor].number = tensor;
     accesses[tensor].isAliased = op.getArgAttr(tensor, "h3.aliased") != nullptr;
-    accesses[tensor].isInvariant =
-        !op.getArgAttr(tensor, "h3.output") && !accesses[tensor].isAliased;
+    bool isOutput = op.getArgAttr(tensor, "h3.output") != nullptr;
+    accesses[tensor].isInvariant = !isOutput && !accesses[tensor].isAliased;
+    accesses[tensor].isStreamed = isOutput
+                                      ? schedule.streamsStores
+                                      : schedule.streamsLoads && accesses[tensor].isInvariant &&
+                                            isReadOnce(argument, jobs, schedule);
     auto clauses = op.getArgAttrOfType<DenseI64ArrayAttr>(tensor, "h3.strides").asArrayRef();
     for (int64_t clause : clauses)
       accesses[tensor].strides.push_back(clause < 0 ? nextArgument() : elements.constant(clause));
@@ -440,6 +445,11 @@ void KernelEmitter::emitJob(const Job &job, const JobSchedule &how, const JobRan
     int64_t held = how.layouts.front().registers();
     return exchange->fromMember(own, make<arith::DivUIOp>(first, elements.constant(held)));
   });
+  int64_t beside = schedule.blockThreads;
+  if (how.kind != JobSchedule::Kind::Spread)
+    for (const Layout &layout : how.layouts)
+      beside = std::min(beside, layout.threadsBesideVector());
+  elements.setThreadsBeside(beside);
 
   Value number = make<arith::MulIOp>(block, elements.constant(range.teamsPerBlock * how.rows));
   if (range.teamsPerBlock > 1) {

@@ -49,6 +49,13 @@ bool Layout::hasLoop() const {
   return llvm::any_of(digits, [](const LayoutDigit &digit) { return digit.place == Place::Loop; });
 }
 
+int64_t Layout::threadsBesideVector() const {
+  for (const LayoutDigit &digit : llvm::reverse(digits))
+    if (digit.place != Place::Vector)
+      return digit.place == Place::Thread && digit.threadBit == 0 ? digit.radix : 1;
+  return 1;
+}
+
 std::string Layout::invalid() const {
   constexpr int64_t mostRegisters = 256, mostThreads = 1024, mostElements = int64_t(1) << 40;
   uint64_t threadBits = 0;

@@ -49,6 +49,8 @@ struct Layout {
   /// Elements that a thread holds at once: the product of its registers.
   int64_t registers() const;
   bool hasLoop() const;
+  /// How many threads beside each other hold vectors beside each other; 1: they do not.
+  int64_t threadsBesideVector() const;
 
   /// What is wrong with the layout itself; empty if nothing.
   std::string invalid() const;

@@ -51,9 +51,27 @@ std::string KernelSchedule::text() const {
                        " index=" + std::to_string(indexBits) +
                        " block=" + std::to_string(blockThreads) +
                        (remapsByShuffle ? " remap=shuffle" : "");
+  if (streamsLoads || streamsStores)
+    result += std::string(" hints=") + (streamsLoads ? "loads" : "") +
+              (streamsLoads && streamsStores ? "+" : "") + (streamsStores ? "stores" : "");
   for (const JobSchedule &job : jobs)
     result += " | " + job.text();
   return result;
+}
+
+/// `loads`, `stores` or `loads+stores`.
+static bool parseHints(StringRef text, KernelSchedule &schedule) {
+  SmallVector<StringRef> hints;
+  text.split(hints, '+');
+  for (StringRef hint : hints) {
+    if (hint != "loads" && hint != "stores")
+      return false;
+    bool &flag = hint == "loads" ? schedule.streamsLoads : schedule.streamsStores;
+    if (flag)
+      return false;
+    flag = true;
+  }
+  return true;
 }
 
 static std::optional<JobSchedule> parseJob(StringRef text, std::string &error) {
@@ -106,9 +124,15 @@ std::optional<KernelSchedule> KernelSchedule::parse(std::string_view text, std::
       schedule.remapsByShuffle = true;
       continue;
     }
+    if (key == "hints") {
+      if (parseHints(value, schedule))
+        continue;
+      error = "'" + setting.str() + "': expected hints=loads, hints=stores or hints=loads+stores";
+      return {};
+    }
     if (value.getAsInteger(10, number)) {
       error = "'" + setting.str() +
-              "' is no setting: expected access=N, index=N, block=N or remap=shuffle";
+              "' is no setting: expected access=N, index=N, block=N, remap=shuffle or hints=...";
       return {};
     }
     if (key == "access" && llvm::isPowerOf2_32(number) && number <= 32) {
@@ -119,7 +143,7 @@ std::optional<KernelSchedule> KernelSchedule::parse(std::string_view text, std::
       schedule.blockThreads = number;
     } else {
       error = "'" + setting.str() +
-              "': expected access=1, 2, 4, 8 or 16, index=32 or 64, "
+              "': expected access=1, 2, 4, 8, 16 or 32, index=32 or 64, "
               "block=32 to 1024, a power of two";
       return {};
     }

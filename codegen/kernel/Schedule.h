@@ -20,6 +20,10 @@
 // neighbours, so that what does not depend on the row, or not on its last index, is read once:
 // hold(LAYOUT) rows:4.
 //
+// `hints=loads`, `hints=stores` or `hints=loads+stores` in front of the jobs say of memory what a
+// cache cannot know: inputs of which a launch reads every element once (Streams.h) need no place in
+// the cache of a multiprocessor, and outputs are the first that may leave the one behind it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef H3_CODEGEN_KERNEL_SCHEDULE_H
@@ -49,11 +53,13 @@ struct JobSchedule {
 
 /// One kernel variant.
 struct KernelSchedule {
-  unsigned accessBytes = 0; ///< the widest access, 16, 8, ...; 0: single elements of any stride
+  unsigned accessBytes = 0; ///< the widest access, 32 to 2; 0: single elements of any stride
   unsigned indexBits = 32;
   unsigned blockThreads = 256;
   /// Elements that another thread of the warp holds are fetched from it, not computed again.
   bool remapsByShuffle = false;
+  bool streamsLoads = false; ///< of inputs that are read once
+  bool streamsStores = false;
   std::vector<JobSchedule> jobs;
   /// The most elements of rows whose length is known at run time and that are held; 0: any.
   int64_t longestRow = 0;

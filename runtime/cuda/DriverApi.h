@@ -28,6 +28,24 @@ using CUevent = struct CUevent_st *;
 using CUgraph = struct CUgraph_st *;
 using CUgraphExec = struct CUgraphExec_st *;
 
+/// A launch attribute: its number, and a union of 64 bytes of which an int is used here.
+struct CUlaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    int number;
+  } value;
+};
+
+struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute *attrs;
+  unsigned numAttrs;
+};
+static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56);
+
 inline constexpr CUresult kSuccess = 0;         ///< CUDA_SUCCESS
 inline constexpr CUresult kErrorNoDevice = 100; ///< CUDA_ERROR_NO_DEVICE
 
@@ -36,6 +54,8 @@ inline constexpr int kAttributeCapabilityMajor =
 inline constexpr int kAttributeCapabilityMinor = 76;
 inline constexpr int kFunctionMaxDynamicShared =
     8; ///< CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+inline constexpr int kLaunchProgrammatic =
+    6; ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 inline constexpr unsigned kStreamNonBlocking = 1; ///< CU_STREAM_NON_BLOCKING
 inline constexpr int kStreamCaptureRelaxed = 2;   ///< CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr unsigned kEventDefault = 0;      ///< CU_EVENT_DEFAULT: with timing

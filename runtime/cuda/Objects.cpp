@@ -217,11 +217,13 @@ std::optional<Failure> Graph::launch(const Stream &stream) const {
 }
 
 std::optional<Failure> launch(const PrimaryContext &context, CUfunction function,
-                              const plan::Launch &launch, const Stream &stream) {
+                              const plan::Launch &launch, const Stream &stream, Start start) {
   // Above this much dynamic shared memory a kernel must ask for it.
   constexpr uint32_t kSharedWithoutAsking = 48 * 1024;
   if (launch.isEmpty())
     return std::nullopt;
+  if (start == Start::Early && !launch.waits)
+    return badInput("the kernel does not wait for the one in front of it: it cannot start early");
   // The driver copies each argument's bytes from its address; the low bytes come first.
   std::array<void *, plan::kMaxArguments + 1> arguments;
   size_t count = 0;
@@ -236,6 +238,16 @@ std::optional<Failure> launch(const PrimaryContext &context, CUfunction function
                                              static_cast<int>(launch.sharedBytes)),
               "cuFuncSetAttribute"))
         return failure;
+    if (start == Start::Early) {
+      CUlaunchAttribute early = {kLaunchProgrammatic, {}, {}};
+      early.value.number = 1;
+      const CUlaunchConfig config = {
+          launch.grid[0],  launch.grid[1],     launch.grid[2],  launch.block[0], launch.block[1],
+          launch.block[2], launch.sharedBytes, stream.handle(), &early,          1};
+      return context.driver().check(
+          context.api().launchKernelEx(&config, function, arguments.data(), nullptr),
+          "cuLaunchKernelEx");
+    }
     return context.driver().check(
         context.api().launchKernel(function, launch.grid[0], launch.grid[1], launch.grid[2],
                                    launch.block[0], launch.block[1], launch.block[2],

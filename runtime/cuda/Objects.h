@@ -171,10 +171,18 @@ private:
   Owned<CUgraphExec, &DriverApi::graphExecDestroy> owned;
 };
 
+/// When a kernel may start: after everything in front of it in its stream, or, by programmatic
+/// dependent launch, already when all blocks of the kernel in front have said that it may. The
+/// kernel then waits itself for that one to end, and only one that does (plan::Launch::waits) may
+/// be started so: without the wait it would read what is not written yet. Needs a device of
+/// capability 9.0. Results are the same.
+enum class Start { AfterAll, Early };
+
 /// Launches what a plan says, on the stream that is given; there is no default one. An empty launch
 /// does nothing and succeeds.
 std::optional<Failure> launch(const PrimaryContext &context, CUfunction function,
-                              const plan::Launch &launch, const Stream &stream);
+                              const plan::Launch &launch, const Stream &stream,
+                              Start start = Start::AfterAll);
 
 } // namespace h3::cuda
 

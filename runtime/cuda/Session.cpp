@@ -131,7 +131,7 @@ std::optional<Failure> Session::run(std::span<const std::byte> cubin, const std:
   Result<CUfunction> kernel = function(cubin, entry);
   if (!kernel)
     return kernel.error();
-  if (auto failure = cuda::launch(*context, *kernel, launch, stream))
+  if (auto failure = cuda::launch(*context, *kernel, launch, stream, start))
     return failure;
   return stream.synchronize();
 }
@@ -146,7 +146,7 @@ Result<float> Session::time(std::span<const std::byte> cubin, const std::string 
     return kernel.error();
   Result<float> milliseconds = between([&]() -> std::optional<Failure> {
     for (unsigned i = 0; i < repetitions; ++i)
-      if (auto failure = cuda::launch(*context, *kernel, launch, stream))
+      if (auto failure = cuda::launch(*context, *kernel, launch, stream, start))
         return failure;
     return std::nullopt;
   });
@@ -167,7 +167,7 @@ Result<float> Session::timeGraph(std::span<const std::byte> cubin, const std::st
   Result<Graph> graph = Graph::capture(context, stream, [&]() -> std::optional<Failure> {
     for (size_t turn = 0; turn < turns; ++turn)
       for (const plan::Launch &launch : launches)
-        if (auto failure = cuda::launch(*context, *kernel, launch, stream))
+        if (auto failure = cuda::launch(*context, *kernel, launch, stream, start))
           return failure;
     return std::nullopt;
   });

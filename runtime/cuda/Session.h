@@ -54,6 +54,9 @@ public:
   /// Gives back all memory that `upload` and `allocate` gave; images stay loaded.
   void releaseMemory() { buffers.clear(); }
 
+  /// How the launches below start; in the beginning after all that is in front of them.
+  void setStart(Start wanted) { start = wanted; }
+
   /// Launches the kernel `entry` of a cubin and waits for it. Equal images are loaded once. An
   /// empty launch loads and launches nothing.
   std::optional<Failure> run(std::span<const std::byte> cubin, const std::string &entry,
@@ -94,6 +97,7 @@ private:
   Stream stream;
   std::vector<DeviceBuffer> buffers;
   std::vector<Image> images;
+  Start start = Start::AfterAll;
   int index = 0;
   int version = 0;
   Capability deviceCapability;

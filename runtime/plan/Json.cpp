@@ -321,6 +321,10 @@ private:
     w.string(v.name);
     w.key("shared_bytes");
     expr(v.sharedBytes);
+    if (v.waits) {
+      w.key("waits");
+      w.boolean(true);
+    }
     w.close('}');
   }
 

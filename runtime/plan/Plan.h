@@ -222,6 +222,10 @@ struct Variant {
   /// In an `each` operator parameters alone.
   std::vector<ArgumentSpec> arguments;
 
+  /// The kernel waits for all work in front of it before it touches memory, so that it may be
+  /// started before that has ended (programmatic dependent launch). Others must not.
+  bool waits = false;
+
   bool operator==(const Variant &) const = default;
 };
 
@@ -279,6 +283,7 @@ struct Launch {
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> block{};
   uint32_t sharedBytes = 0;
+  bool waits = false; ///< as in Variant
   /// Of an `each` operator: the bytes of the kernel's first parameter, in front of `arguments`.
   /// They belong to the ListCall that made the launch. Otherwise empty.
   std::span<const std::byte> members;

@@ -17,6 +17,7 @@ public:
 
   std::optional<Decline> run() {
     launch.variant = index;
+    launch.waits = variant.waits;
     int64_t threads = 1;
     for (int axis = 0; axis < 3; ++axis) {
       if (auto failure = size(variant.grid[axis], DeclineDetail::GridRange, axis, 0, kMaxGrid[axis],

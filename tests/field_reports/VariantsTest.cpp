@@ -25,8 +25,9 @@
 namespace h3::test {
 namespace {
 
-/// Every operator of a spec, compiled.
-std::vector<nvptx::Image> imagesOf(const std::string &spec, std::string_view target) {
+/// Every operator of a spec, compiled; by \p schedule alone if there is one.
+std::vector<nvptx::Image> imagesOf(const std::string &spec, std::string_view target,
+                                   const std::string &schedule = "") {
   static const std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
   std::vector<nvptx::Image> images;
   Diagnostics diagnostics;
@@ -35,7 +36,9 @@ std::vector<nvptx::Image> imagesOf(const std::string &spec, std::string_view tar
     for (const auto &program : instance.programs)
       programs.push_back(program.get());
     std::string error;
-    auto image = nvptx::compile(*context, programs, *findTarget(target), {}, error);
+    nvptx::Options options;
+    options.schedule = schedule;
+    auto image = nvptx::compile(*context, programs, *findTarget(target), options, error);
     EXPECT_TRUE(image) << spec << ", " << target << ": " << error;
     if (image)
       images.push_back(std::move(*image));
@@ -48,8 +51,8 @@ std::vector<nvptx::Image> imagesOf(const std::string &spec, std::string_view tar
 /// How often each operation that rounds stands in an entry; a packed one counts twice.
 using Roundings = std::map<std::string, unsigned>;
 
-/// By entry, without the target in its name.
-std::map<std::string, Roundings> roundingsOf(const nvptx::Image &image, std::string target) {
+/// By entry.
+std::map<std::string, Roundings> roundingsOf(const nvptx::Image &image) {
   static const std::regex operation(
       R"(^\s*(?:@!?%\w+\s+)?((?:add|sub|mul|fma|div|sqrt|cvt|rsqrt|ex2|rcp)(?:\.\w+)*?)(x2)?[\s;])");
   static const std::regex entry(R"(\.entry\s+(\w+))");
@@ -60,8 +63,6 @@ std::map<std::string, Roundings> roundingsOf(const nvptx::Image &image, std::str
     std::smatch match;
     if (std::regex_search(line, match, entry)) {
       name = match[1];
-      if (size_t at = name.find("__" + target + "__"); at != std::string::npos)
-        name.erase(at, target.size() + 2);
       result[name];
     }
     if (!std::regex_search(line, match, operation))
@@ -78,47 +79,85 @@ std::map<std::string, Roundings> roundingsOf(const nvptx::Image &image, std::str
   return result;
 }
 
+/// What of a schedule decides which operations a thread executes: not how it comes to its elements.
+/// Sm_90 has no accesses of 32 bytes.
+std::string operationsOf(KernelSchedule schedule) {
+  schedule.accessBytes = std::min(schedule.accessBytes, 16u);
+  schedule.streamsLoads = schedule.streamsStores = false;
+  return schedule.text();
+}
+
+/// The entries of an instance of an operator: by schedule, as operationsOf has it.
+using Entries = std::map<std::string, Roundings>;
+
+std::vector<Entries> entriesOf(const nvptx::Image &image) {
+  const auto roundings = roundingsOf(image);
+  std::vector<Entries> result;
+  for (const plan::OperatorPlan &plan : image.plans) {
+    Entries &entries = result.emplace_back();
+    for (const plan::Variant &variant : plan.variants) {
+      auto [known, isNew] = entries.emplace(operationsOf(image.schedules.at(variant.entry)),
+                                            roundings.at(variant.entry));
+      EXPECT_EQ(known->second, roundings.at(variant.entry)) << variant.entry;
+    }
+  }
+  return result;
+}
+
 // S19: newer targets have packed f32 instructions, and wider accesses; neither may change what is
-// rounded. A variant of one schedule has the same operations, as often, on every target.
+// rounded. A schedule has the same operations, as often, on every target. Targets may differ in the
+// schedules that they choose: what one has of its own is compiled for sm_90 too.
 TEST(PtxFieldReportsVariants, S19_TargetsRoundTheSameOperations) {
   for (const char *spec : {"qk_norm_rope.spec", "residual_rms_norm.spec", "scaled_residual.spec",
                            "swiglu.spec", "linear_weight_f16.spec"}) {
-    std::vector<nvptx::Image> expected = imagesOf(spec, "sm_90");
+    std::vector<std::vector<Entries>> expected;
+    for (const nvptx::Image &image : imagesOf(spec, "sm_90"))
+      expected.push_back(entriesOf(image));
     for (const char *target : {"sm_100", "sm_103", "sm_120"}) {
       SCOPED_TRACE(std::string(spec) + ", " + target);
       std::vector<nvptx::Image> images = imagesOf(spec, target);
       ASSERT_EQ(images.size(), expected.size());
       unsigned compared = 0;
       for (size_t k = 0; k < images.size(); ++k) {
-        const auto wanted = roundingsOf(expected[k], "sm_90");
-        for (const auto &[entry, roundings] : roundingsOf(images[k], target)) {
-          auto same = wanted.find(entry);
-          if (same == wanted.end())
-            continue; // a schedule of this target alone
-          EXPECT_EQ(roundings, same->second) << entry;
-          EXPECT_FALSE(roundings.empty()) << entry;
-          ++compared;
-        }
+        std::vector<Entries> entries = entriesOf(images[k]);
+        ASSERT_EQ(entries.size(), expected[k].size());
+        for (size_t instance = 0; instance < entries.size(); ++instance)
+          for (const auto &[schedule, roundings] : entries[instance]) {
+            if (!expected[k][instance].contains(schedule)) {
+              std::vector<nvptx::Image> same = imagesOf(spec, "sm_90", schedule);
+              ASSERT_EQ(same.size(), images.size());
+              expected[k][instance].merge(entriesOf(same[k])[instance]);
+            }
+            EXPECT_EQ(roundings, expected[k][instance].at(schedule)) << schedule;
+            EXPECT_FALSE(roundings.empty()) << schedule;
+            ++compared;
+          }
       }
-      EXPECT_GE(compared, 3u);
+      EXPECT_GE(compared, 6u);
     }
   }
 }
 
 // S22: a driver refuses PTX of a version that it does not know, so the text asks for the one in
-// which the target appeared (PTX ISA, "Release notes") and no later one.
+// which the target appeared (PTX ISA, "Release notes"), or its accesses of 32 bytes (8.8), and no
+// later one.
 TEST(PtxFieldReportsVariants, S22_PtxHasTheTargetsFirstVersion) {
-  const std::pair<const char *, const char *> versions[] = {
+  const std::pair<const char *, std::string> versions[] = {
       {"sm_80", "7.0"},   {"sm_86", "7.1"},  {"sm_87", "7.4"},  {"sm_89", "7.8"},
       {"sm_90", "7.8"},   {"sm_90a", "8.0"}, {"sm_100", "8.6"}, {"sm_100a", "8.6"},
       {"sm_100f", "8.8"}, {"sm_103", "8.8"}, {"sm_110", "9.0"}, {"sm_120", "8.7"},
       {"sm_121", "8.8"}};
-  for (auto [target, version] : versions)
+  for (const auto &[target, version] : versions)
     for (const char *spec : {"swiglu.spec", "qk_norm_rope.spec"})
       for (const nvptx::Image &image : imagesOf(spec, target)) {
         const size_t at = image.text.find(".version ");
         ASSERT_NE(at, std::string::npos);
-        EXPECT_EQ(image.text.substr(at + 9, image.text.find('\n', at) - at - 9), version)
+        const bool isWide = image.text.find(".v8.b32") != std::string::npos;
+        EXPECT_EQ(isWide, spec == std::string("swiglu.spec") &&
+                              findTarget(target)->has(Capability::Access32Bytes))
+            << target << ", " << spec;
+        EXPECT_EQ(image.text.substr(at + 9, image.text.find('\n', at) - at - 9),
+                  isWide ? std::max(version, std::string("8.8")) : version)
             << target << ", " << spec;
       }
 }

@@ -317,6 +317,21 @@ def memory(table):
                 value = names[0] if count == 1 else "{" + ", ".join(names) + "}"
                 table.add(i, " ".join([size] * min(count, 3)), "b128",
                           "st.global.v4.b32 [%oa0], {0, 0, 0, 0};\n" + f"{i} [%oa0], {value};")
+    # 32 bytes at once are the elements of two threads: a load gives each its own half, a store is
+    # that of the first, with what it has from the second.
+    for cache in ("", ".nc", ".nc.L1::no_allocate", ".L1::no_allocate"):
+        i = f"ld.global{cache}.v8.b32"
+        names = [f"%r{k}" for k in range(8)]
+        body = ["and.b64 %d0, %ia0, -32;", f"{i} {{{', '.join(names)}}}, [%d0];",
+                "and.b64 %d1, %ia0, 16;", "setp.eq.b64 %p0, %d1, 0;"]
+        body += [f"selp.b32 %out{k}, %r{k}, %r{k + 4}, %p0;" for k in range(4)]
+        table.add(i, "b128", "b32 b32 b32 b32", "\n".join(body), meaning="ld.global.v4.b32")
+    for cache in ("", ".cs"):
+        i = f"st.global{cache}.v8.b32"
+        body = [f"shfl.sync.down.b32 %r{k}, %in{k}, 1, 0x1f, 0xffffffff;" for k in range(3)]
+        body += ["and.b64 %d0, %oa0, 16;", "setp.eq.b64 %p0, %d0, 0;",
+                 f"@%p0 {i} [%oa0], {{%in0, %in1, %in2, %in0, %r0, %r1, %r2, %r0}};"]
+        table.add(i, "b32 b32 b32", "b128", "\n".join(body), meaning="st.global.v4.b32")
     table.add("cvta.to.global.u64", "b128", "b32", "cvta.global.u64 %d0, %ia0;\n"
               "cvta.to.global.u64 %d1, %d0;\nld.global.b32 %out0, [%d1+12];")
     table.add("ld.b32", "b128", "b32", "cvta.global.u64 %d0, %ia0;\nld.b32 %out0, [%d0+4];")

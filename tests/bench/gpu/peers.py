@@ -264,6 +264,8 @@ def h3gen_command(options, case, path, schedule):
         command += ["--schedule", schedule]
     if options.ptxas:
         command += ["--ptxas", options.ptxas]
+    if options.pdl:
+        command += ["--pdl"]
     return command
 
 
@@ -524,6 +526,9 @@ def main():
     parser.add_argument("--skip", action="append", default=[], metavar="TEXT",
                         help="leave out peers that have it in the name")  # fmt: skip
     parser.add_argument("--no-peers", action="store_true", help="time h3gen alone")
+    parser.add_argument(
+        "--pdl", action="store_true", help="h3gen's kernels start before the one in front has ended"
+    )
     parser.add_argument(
         "--schedules", metavar="FILE", help="lines operator<TAB>schedule to time too"
     )

@@ -78,5 +78,45 @@ TEST(PtxCheck, FusedMultiplyAddsAreCounted) {
             "PTX line 4: 'mad.f32' is a multiply-add of unspecified fusion");
 }
 
+/// A kernel of \p lines in an image whose kernels wait.
+std::string checkWaiting(std::string_view lines) {
+  PtxRules rules;
+  rules.waits = true;
+  return checkPtx(".version 7.8\n.visible .entry k(\n)\n{\n" + std::string(lines) + "\n}\n", rules);
+}
+
+TEST(PtxCheck, KernelsWaitForTheGridsInFrontFirst) {
+  EXPECT_EQ(
+      checkWaiting("ld.param.b64 %rd1, [p];\n// begin inline asm\ngriddepcontrol.wait;\n"
+                   "griddepcontrol.launch_dependents;\n@%p1 bra $L__BB0_2;\n"
+                   "ld.global.b32 %r1, [%rd1];\n$L__BB0_2:\nst.global.b32 [%rd1], %r1;\nret;"),
+      "");
+  EXPECT_EQ(
+      checkWaiting("ld.global.b32 %r1, [%rd1];\ngriddepcontrol.wait;"),
+      "PTX line 5: 'ld.global.b32' stands before the wait for the grids in front of the kernel");
+  EXPECT_EQ(
+      checkWaiting("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;"),
+      "PTX line 5: 'griddepcontrol.launch_dependents' stands before the wait for the grids in "
+      "front of the kernel");
+  EXPECT_EQ(
+      checkWaiting("griddepcontrol.wait;\nld.global.nc.L1::no_allocate.b32 %r1, [%rd1];"),
+      "PTX line 6: 'ld.global.nc.L1::no_allocate.b32' promises that nobody writes, in a kernel "
+      "that runs while the one in front does");
+  EXPECT_EQ(checkWaiting("ret;"), "a kernel does not wait for the grids in front of it");
+  EXPECT_EQ(checkWaiting("ret;\n}\n.visible .entry other(\n)\n{\ngriddepcontrol.wait;"),
+            "PTX line 7: a kernel does not wait for the grids in front of it");
+  // Not every thread comes where a branch has been.
+  for (const char *lines : {"@%p1 bra $L__BB0_2;\ngriddepcontrol.wait;\nst.global.b32 [%rd1], 1;",
+                            "$L__BB0_1:\ngriddepcontrol.wait;\nst.global.b32 [%rd1], 1;"})
+    EXPECT_NE(checkWaiting(lines), "") << lines;
+}
+
+TEST(PtxCheck, OtherKernelsDoNotWait) {
+  EXPECT_EQ(check("griddepcontrol.wait;"),
+            "PTX line 4: 'griddepcontrol.wait' is about other grids, which the program does not "
+            "wait for");
+  EXPECT_NE(check("griddepcontrol.launch_dependents;"), "");
+}
+
 } // namespace
 } // namespace h3::nvptx

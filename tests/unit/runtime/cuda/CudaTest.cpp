@@ -207,6 +207,34 @@ TEST_F(CudaTest, TheTableOfMembersIsTheFirstParameter) {
       << log();
 }
 
+TEST_F(CudaTest, OnlyKernelsThatWaitStartEarly) {
+  Session session = open();
+  Launch launch = launchOf({{1, 2}, {2, 4}, {3, 8}});
+  launch.sharedBytes = 100;
+  session.setStart(Start::Early);
+  auto failure = session.run(cubin(), "wide", launch);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, Failure::Kind::BadInput);
+  EXPECT_EQ(failure->message,
+            "the kernel does not wait for the one in front of it: it cannot start early");
+  EXPECT_EQ(count("cuLaunchKernel"), 0);
+  launch.waits = true;
+  ASSERT_FALSE(session.run(cubin(), "wide", launch));
+  EXPECT_EQ(count("cuLaunchKernelEx 6=1\n"), 1) << log();
+  EXPECT_EQ(count("cuLaunchKernel 5 6 7 32 2 1 100 stream 1 2 3\n"), 1) << log();
+  ASSERT_TRUE(session.timeGraph(cubin(), "wide", std::span(&launch, 1), 1));
+  EXPECT_EQ(count("cuLaunchKernelEx 6=1\n"), 1 + static_cast<int>(Session::kGraphLaunches));
+  // In the common way it starts too.
+  session.setStart(Start::AfterAll);
+  ASSERT_FALSE(session.run(cubin(), "wide", launch));
+  EXPECT_EQ(count("cuLaunchKernelEx"), 1 + static_cast<int>(Session::kGraphLaunches));
+  fail("cuLaunchKernelEx", 1);
+  session.setStart(Start::Early);
+  failure = session.run(cubin(), "wide", launch);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->message.rfind("cuLaunchKernelEx: ", 0), 0u) << failure->message;
+}
+
 TEST_F(CudaTest, CopiesUseTheSessionsStreamWhichIsNonBlocking) { // S33
   Session session = open();
   const std::vector<std::byte> data(10);

@@ -222,6 +222,30 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
   state().recording.push_back(copy);
   return 0;
 }
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  int number;
+  char rest[60];
+};
+struct LaunchConfig {
+  unsigned sizes[7];
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned count;
+};
+EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **arguments,
+                            void **extra) {
+  std::string detail;
+  for (unsigned i = 0; i < config->count; ++i)
+    detail += (i ? " " : "") + std::to_string(config->attributes[i].id) + "=" +
+              std::to_string(config->attributes[i].number);
+  if (const int result = call("cuLaunchKernelEx", true, detail))
+    return result;
+  const auto &sizes = config->sizes;
+  return cuLaunchKernel(function, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5],
+                        sizes[6], config->stream, arguments, extra);
+}
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t size) {
   const int result = call("cuMemAlloc", true, std::to_string(size));
   if (result != 0 || size == 0)

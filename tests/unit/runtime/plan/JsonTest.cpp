@@ -53,6 +53,18 @@ TEST(JsonTest, WholeText) {
       R"("text":"a"}],"name":"v16_i32","shared_bytes":null}]})");
 }
 
+TEST(JsonTest, OnlyVariantsThatWaitSaySo) {
+  OperatorPlan plan = swiglu();
+  EXPECT_EQ(toJson(plan).find("waits"), std::string::npos);
+  plan.variants[0].waits = true;
+  ASSERT_EQ(verify(plan), "");
+  const nlohmann::json variants = nlohmann::json::parse(toJson(plan))["variants"];
+  EXPECT_EQ(variants[0]["waits"], true);
+  for (size_t i = 1; i < variants.size(); ++i)
+    EXPECT_FALSE(variants[i].contains("waits"));
+  EXPECT_EQ(nlohmann::json::parse(toJson(plan)).dump(), toJson(plan));
+}
+
 /// Canonical: what a JSON library that sorts keys and writes no spaces makes of it.
 TEST(JsonTest, IsCanonical) {
   for (const OperatorPlan &plan :
