@@ -331,7 +331,7 @@ std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &t
   std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error, widestAccess(target));
   // A hint is no reason for an image that older drivers refuse.
   for (KernelSchedule &schedule : schedules)
-    schedule.streamsLoads = target.ptxVersion >= hintsVersion;
+    schedule.streamsLoads = schedule.streamsStores = target.ptxVersion >= hintsVersion;
   std::string types = typesOf(program);
   for (const Tuned &row : tuned) {
     if (row.op != program.name || row.types != types ||

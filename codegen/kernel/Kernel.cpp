@@ -6,8 +6,8 @@
 // A kernel's arguments are, in this order: the address of each tensor that is used, the strides of
 // each that the contract leaves open, the free dims that are used, the parameters that are used,
 // and for each job its number of rows (of vectors, if it is spread) and, but for the first, its
-// first block; then, with 32-bit indices, the reciprocal of each run-time extent that a row's
-// number is divided by. A kernel of an `each` operator has the table of the members
+// first block; then, with 32-bit indices, the reciprocal of each run-time extent that the number of
+// a spread vector is divided by. A kernel of an `each` operator has the table of the members
 // (runtime/plan/List.h) in front, which holds all of these but the parameters, and divides; a block
 // finds its member by its number.
 //
@@ -267,10 +267,15 @@ static SmallVector<plan::ExprId> divisorsOf(const Job &job, const JobSchedule &h
 void KernelEmitter::planReciprocals() {
   if (schedule.indexBits != 32 || contract.each)
     return;
-  for (auto [job, how] : llvm::zip(jobs, schedule.jobs))
+  // A team divides once for a row, while memory is what it waits for: two arguments more cost as
+  // much as they save.
+  for (auto [job, how] : llvm::zip(jobs, schedule.jobs)) {
+    if (how.kind != JobSchedule::Kind::Spread)
+      continue;
     for (plan::ExprId divisor : llvm::drop_begin(divisorsOf(job, how, guards)))
       if (contract.nodes[divisor].op != plan::ExprOp::Constant)
         reciprocals[divisor];
+  }
   for (auto &[divisor, value] : reciprocals) {
     plan::ExprId positive = plan.max(divisor, plan.constant(1)); // of nothing nothing is launched
     plan::ExprId reciprocal =
