@@ -37,7 +37,8 @@ tensor::TensorData randomRows(int64_t extent) {
   return data;
 }
 
-/// Runs the spec on both and compares every variant. How many variants served.
+/// Runs the spec on both and compares every variant. How many there are: with 32-bit and 64-bit
+/// indices at least, more where the order leaves vectors.
 unsigned agree(const std::string &text, int64_t extent) {
   SCOPED_TRACE(text);
   LoadedSpec spec;
@@ -63,6 +64,7 @@ unsigned agree(const std::string &text, int64_t extent) {
     EXPECT_EQ(comparison.different, 0) << variant << ": " << comparison.first;
     served += comparison.elements > 0;
   }
+  EXPECT_EQ(served, variants.size());
   return served;
 }
 
@@ -77,7 +79,7 @@ class PtxOrders : public testing::TestWithParam<OrderCase> {};
 
 TEST_P(PtxOrders, ScalarState) {
   for (int64_t n : GetParam().extents)
-    EXPECT_EQ(agree(fmt::format("order o = {}\n"
+    EXPECT_GE(agree(fmt::format("order o = {}\n"
                                 "fn f(x: f32[n]) -> f32 = reduce i: n by o from s: f32 = 1.0\n"
                                 "  step s = fma(s, 0.75, x[i]) join (a, b) = a - b * 0.5\n"
                                 "op t {{ dim rows, n = {}\n"
@@ -85,12 +87,12 @@ TEST_P(PtxOrders, ScalarState) {
                                 "  for r: rows {{ let v = f(x[r]) y[r] = v }} }}",
                                 GetParam().order, n),
                     n),
-              5u);
+              2u);
 }
 
 TEST_P(PtxOrders, RecordState) {
   for (int64_t n : GetParam().extents)
-    EXPECT_EQ(
+    EXPECT_GE(
         agree(fmt::format("order o = {}\n"
                           "record S {{ a: f32, b: f32 }}\n"
                           "fn f(x: f32[n]) -> S = reduce i: n by o\n"
@@ -102,7 +104,7 @@ TEST_P(PtxOrders, RecordState) {
                           "  for r: rows {{ let v = f(x[r]) y[r, i] = v.a * x[r, i] + v.b }} }}",
                           GetParam().order, n),
               n),
-        5u);
+        2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -120,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(PtxOrdersOf, OnlineSoftmaxOfFullLayouts) {
   for (int64_t n : {32, 64, 128, 256})
-    EXPECT_EQ(agree(fmt::format("use eager.math\n"
+    EXPECT_GE(agree(fmt::format("use eager.math\n"
                                 "order o = (_, lane: 32) then halving lane\n"
                                 "record Peak {{ m: f32, z: f32 }}\n"
                                 "fn merge(a: Peak, b: Peak) -> Peak {{\n"
@@ -136,18 +138,18 @@ TEST(PtxOrdersOf, OnlineSoftmaxOfFullLayouts) {
                                 "  y[r] = online(x[r]) }}",
                                 n),
                     n),
-              5u);
+              2u);
 }
 
 TEST(PtxNorms, LayerNormMergesItsIdleSlots) {
   for (int64_t n : {64, 128, 512})
-    EXPECT_EQ(agree(fmt::format("use eager.norm\n"
+    EXPECT_GE(agree(fmt::format("use eager.norm\n"
                                 "op t(eps: f32 = 1e-6) {{ dim rows, n = {}\n"
                                 "  in x: f32[rows, n] strides(_, 1) out y: f32[rows, n]\n"
                                 "  y[r] = norm.layer_norm(x[r], eps) }}",
                                 n),
                     n),
-              5u);
+              2u);
 }
 
 } // namespace

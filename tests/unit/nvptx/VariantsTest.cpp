@@ -244,7 +244,8 @@ TEST(Variants, GridsAreOfOneAxis) {
   EXPECT_EQ(gridOf(planOf("swiglu"), swigluCall(1 << 21, 1024 * 1023)),
             (Grid{(1u << 21) * 1023, 1, 1}));
   EXPECT_EQ(chosen(planOf("swiglu"), swigluCall(1 << 21, 1 << 20)),
-            "declined: size: grid x of variant f16_v16_i64 is 2147483648, the limit is 2147483647");
+            "declined: size: the grid's x extent of variant f16_v16_i64 is 2147483648, the launch "
+            "allows 0 to 2147483647");
 }
 
 TEST(Variants, WideAccessesAskForTheirPtxVersion) {

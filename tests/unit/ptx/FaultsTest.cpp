@@ -46,6 +46,13 @@ const Pair pairs[] = {
      "mov.u16 %h0, 7;\nmov.b32 %r1, {%h1, %h0};\nshr.u32 %r2, %r1, 17;\nadd.s32 %r0, %r2, 1;",
      "PTX line 19, block (0,0,0), thread (0,0,0): unset register: register '%r2' is read, and only "
      "a part of it was written [add.s32 %r0, %r2, 1]"},
+    {"UnsetHalfThroughAPermutation", 1, 1, "",
+     "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nprmt.b32 %r2, %r1, 0, 0x7721;\n"
+     "add.s32 %r0, %r2, 1;",
+     "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nprmt.b32 %r2, %r1, 0, 0x77F1;\n"
+     "add.s32 %r0, %r2, 1;\nprmt.b32 %r2, 5, %r1, 0x4510;\nadd.s32 %r0, %r2, 1;",
+     "PTX line 19, block (0,0,0), thread (0,0,0): unset register: register '%r2' is read, and only "
+     "a part of it was written [add.s32 %r0, %r2, 1]"},
     {"UnsetHalfStored", 1, 1, "",
      "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nst.global.b32 [%out], %r1;",
      "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nst.global.b16 [%out], %r1;",
