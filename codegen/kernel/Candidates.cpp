@@ -360,6 +360,11 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
     schedule.jobs.push_back(best);
   }
   schedule.blockThreads = std::max(team, 128u);
+  bool hasVectors = llvm::any_of(schedule.jobs, [](const JobSchedule &job) {
+    return llvm::any_of(job.layouts, [](const Layout &layout) { return layout.vector() > 1; });
+  });
+  if (!hasVectors)
+    schedule.accessBytes = 0;
   error = refusal(jobs, schedule);
   if (!error.empty())
     return {};
@@ -384,9 +389,14 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::s
         refused = reason;
       continue;
     }
-    // Jobs that hold no row have one schedule for all lengths.
+    // Where no row has a whole vector, or jobs hold no row, several attempts are the same. The
+    // first variant that serves a call is taken, so that one behind another for longer rows has
+    // none.
     if (llvm::none_of(result, [&](const KernelSchedule &other) {
-          return other.name() == schedule->name() || other.text() == schedule->text();
+          return other.accessBytes == schedule->accessBytes &&
+                 other.indexBits == schedule->indexBits &&
+                 (!other.longestRow ||
+                  (schedule->longestRow && schedule->longestRow <= other.longestRow));
         }))
       result.push_back(*schedule);
   }

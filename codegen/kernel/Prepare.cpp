@@ -78,6 +78,7 @@ std::optional<PreparedOperator> prepareOperator(MLIRContext &context, const Prog
     if (!isReady)
       return {};
     prepared.jobs.push_back(jobsOf(special.op(), error));
+    limitVectors(special, prepared.jobs.back(), prepared.contract);
     if (!error.empty())
       return {};
   }

@@ -12,8 +12,10 @@
 #include "Operators.h"
 #include "Summary.h"
 
+#include "codegen/kernel/Prepare.h"
+
 #include <fmt/core.h>
-#include <fmt/ranges.h>
+#include <mlir/Pass/PassManager.h>
 
 #include <deque>
 #include <map>
