@@ -96,6 +96,16 @@ uint8_t halvesSet(const Thread &t, const Op &op) {
   return result;
 }
 
+/// A byte of the result is set as the one that its selector names.
+uint8_t permutedSet(const Thread &t, const Op &op) {
+  unsigned sources = (t.set[op.a] & bytesOf(32)) | (t.set[op.b] & bytesOf(32)) << 4;
+  uint8_t result = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    if (i >= 4 || (sources >> (t.r[op.c] >> (4 * i) & 7) & 1) != 0)
+      result |= static_cast<uint8_t>(1u << i);
+  return result;
+}
+
 bool runWithSet(Thread &t, const Op &op, uint8_t set) {
   op.handler(t, op);
   t.set[op.d] = set;
@@ -125,6 +135,10 @@ bool runPartial(Thread &t, const Op &op, const Instruction &instruction) {
     return runWithSet(t, op, logicSet(t, op, 0));
   case Opcode::Or:
     return runWithSet(t, op, logicSet(t, op, 0xFF));
+  case Opcode::Prmt:
+    if (t.set[op.c] != setWhole || static_cast<Modifier>(op.kind) != Modifier::B32)
+      return false;
+    return runWithSet(t, op, permutedSet(t, op));
   case Opcode::Selp:
     return runWithSet(t, op, t.set[(t.r[op.c] & 1) != 0 ? op.a : op.b]);
   case Opcode::Cvt: {
