@@ -188,8 +188,7 @@ bool Compilation::addCase(const Program &program, const PreparedOperator &prepar
   if (!error.empty())
     return false;
   for (const KernelSchedule &schedule : schedules)
-    if (!contradicts(prepared.cases[number], jobs, schedule, contract) &&
-        !addVariant(program, prepared, number, schedule, contract, kernels))
+    if (!addVariant(program, prepared, number, schedule, contract, kernels))
       return false;
   return true;
 }

@@ -7,7 +7,6 @@
 #define H3_BACKENDS_NVPTX_COMPILE_H
 
 #include "backends/Target.h"
-#include "codegen/kernel/Prepare.h"
 #include "codegen/kernel/Schedule.h"
 #include "dsl/program/Program.h"
 #include "runtime/plan/Plan.h"
@@ -19,6 +18,10 @@
 #include <span>
 #include <string>
 #include <vector>
+
+namespace h3 {
+struct PreparedOperator; // codegen/kernel/Prepare.h
+}
 
 namespace h3::nvptx {
 

@@ -19,6 +19,8 @@ namespace h3 {
 struct Phase {
   mlir::Operation *op = nullptr; ///< an `h3.reduce` or an `h3.forall`
   mlir::Value extent;            ///< of the index type
+  /// No vector that is wider fills a row: the case of the sizes excludes it.
+  unsigned widestVector = 1u << 16;
 
   ir::ReduceOp reduce() const { return mlir::dyn_cast<ir::ReduceOp>(op); }
   /// What is computed for one element; the first argument is its index.

@@ -114,6 +114,7 @@ std::optional<PreparedOperator> prepareOperator(MLIRContext &context, const Prog
     return {};
   for (const SpecialCase &special : prepared.cases) {
     prepared.jobs.push_back(finish(special.module.get(), print, error));
+    limitVectors(special, prepared.jobs.back(), prepared.contract);
     if (!error.empty())
       return {};
   }

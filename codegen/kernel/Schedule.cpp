@@ -185,6 +185,8 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   if (extent && layout.vector() > 1 && *extent % layout.vector() != 0)
     return "rows of " + std::to_string(*extent) + " elements have no whole vectors of " +
            std::to_string(layout.vector());
+  if (layout.vector() > phase.widestVector)
+    return "rows of this case have no whole vectors of " + std::to_string(layout.vector());
   ir::ReduceOp reduce = phase.reduce();
   if (!reduce || !reduce.getOrder())
     return {};

@@ -98,23 +98,23 @@ std::vector<SpecialCase> specialCases(OwningOpRef<ModuleOp> module, plan::Operat
   return done;
 }
 
-bool contradicts(const SpecialCase &special, const std::vector<Job> &jobs,
-                 const KernelSchedule &schedule, plan::OperatorPlan &contract) {
+void limitVectors(const SpecialCase &special, std::vector<Job> &jobs,
+                  plan::OperatorPlan &contract) {
+  constexpr unsigned widest = 256; // a thread holds no more
   Guards guards(contract, special.op());
   plan::ExprBuilder &builder = guards.expressions();
-  for (auto [job, how] : llvm::zip(jobs, schedule.jobs))
-    for (auto [number, phase] : llvm::enumerate(job.phases)) {
+  for (Job &job : jobs)
+    for (Phase &phase : job.phases) {
       plan::ExprId extent = guards.expression(phase.extent);
-      for (unsigned divisor = 2; extent != plan::kNoExpr && divisor <= how.layout(number).vector();
-           divisor *= 2) {
-        plan::ExprId aligned = builder.alignedTo(extent, divisor);
-        if (llvm::any_of(special.guards, [&](const plan::Condition &guard) {
-              return guard.expr == builder.logicalNot(aligned);
-            }))
-          return true;
+      for (unsigned width = 2; extent != plan::kNoExpr && width <= widest; width *= 2) {
+        plan::ExprId excluded = builder.logicalNot(builder.alignedTo(extent, width));
+        if (llvm::any_of(special.guards,
+                         [&](const plan::Condition &guard) { return guard.expr == excluded; })) {
+          phase.widestVector = width / 2;
+          break;
+        }
       }
     }
-  return false;
 }
 
 } // namespace h3

@@ -7,7 +7,7 @@
 #define H3_CODEGEN_KERNEL_SPECIALISE_H
 
 #include "codegen/kernel/Guards.h"
-#include "codegen/kernel/Schedule.h"
+#include "codegen/kernel/Job.h"
 
 #include <mlir/IR/OwningOpRef.h>
 
@@ -31,10 +31,9 @@ struct SpecialCase {
 std::vector<SpecialCase> specialCases(mlir::OwningOpRef<mlir::ModuleOp> module,
                                       plan::OperatorPlan &contract, std::string &error);
 
-/// Whether no call of the case can satisfy what \p schedule assumes: vectors that fill the row,
-/// where the case is that a divisor of their length does not.
-bool contradicts(const SpecialCase &special, const std::vector<Job> &jobs,
-                 const KernelSchedule &schedule, plan::OperatorPlan &contract);
+/// Notes in the phases of \p jobs which vectors can fill a row in this case: where the case is that
+/// the extent is no multiple of 4, those of 2. Expressions are added to \p contract.
+void limitVectors(const SpecialCase &special, std::vector<Job> &jobs, plan::OperatorPlan &contract);
 
 } // namespace h3
 

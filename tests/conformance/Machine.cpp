@@ -18,8 +18,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <thread>
 
 namespace h3::test {
 namespace {
@@ -264,7 +267,22 @@ std::optional<plan::Launch> launchOf(const plan::OperatorPlan &plan, size_t inde
   return std::get<plan::Launch>(chosen);
 }
 
-Memory referenceOf(const Instance &instance, const DrawnCall &call, std::string &error) {
+/// Rows first .. first + count - 1 of a call whose arguments are \p whole.
+static Arguments rowsOf(const Program &program, const Arguments &whole, unsigned batchDim,
+                        int64_t first, int64_t count) {
+  Arguments part = whole;
+  part.dims[batchDim] = count;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    const std::vector<Extent> &extents = program.tensors[t].extents;
+    if (!extents.empty() && extents[0].size->kind == Size::Kind::Dim &&
+        extents[0].size->dim == batchDim)
+      part.tensors[t].offset += first * part.tensors[t].strides[0];
+  }
+  return part;
+}
+
+Memory referenceOf(const Instance &instance, const DrawnCall &call, std::string &error,
+                   std::optional<unsigned> batchDim) {
   const Program &program = *instance.program;
   Memory memory;
   std::vector<uint64_t> addresses;
@@ -291,11 +309,26 @@ Memory referenceOf(const Instance &instance, const DrawnCall &call, std::string 
                         tensor.strides.begin() + long(program.tensors[t].extents.size()));
     arguments.tensors.push_back(view);
   }
-  if (std::optional<std::string> failure = interpret(program, arguments)) {
-    error = *failure;
-    return {};
-  }
-  return memory;
+  const int64_t rows = batchDim ? arguments.dims[*batchDim] : 1, together = batchDim ? 64 : 1;
+  std::atomic<int64_t> next = 0;
+  std::mutex mutex;
+  auto work = [&] {
+    for (int64_t first = next.fetch_add(together); first < rows; first = next.fetch_add(together)) {
+      std::optional<std::string> failure =
+          interpret(program, batchDim ? rowsOf(program, arguments, *batchDim, first,
+                                               std::min(together, rows - first))
+                                      : arguments);
+      const std::scoped_lock lock(mutex);
+      if (failure)
+        error = *failure;
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned k = 1; batchDim && k < std::thread::hardware_concurrency(); ++k)
+    threads.emplace_back(work);
+  work();
+  threads.clear(); // waits for them
+  return error.empty() ? memory : Memory();
 }
 
 std::string firstDifference(const Instance &instance, const DrawnCall &call, const Memory &actual,

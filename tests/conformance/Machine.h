@@ -78,8 +78,11 @@ std::optional<plan::Launch> launchOf(const plan::OperatorPlan &plan, size_t inde
                                      std::span<const plan::ParameterValue> parameters,
                                      std::string &error);
 
-/// What the reference interpreter makes of the call. Empty with \p error set.
-Memory referenceOf(const Instance &instance, const DrawnCall &call, std::string &error);
+/// What the reference interpreter makes of the call. Empty with \p error set. With \p batchDim, the
+/// dim that counts independent rows (batchDimOf), the rows are computed some at a time on every
+/// core; nothing may be aliased then.
+Memory referenceOf(const Instance &instance, const DrawnCall &call, std::string &error,
+                   std::optional<unsigned> batchDim = {});
 
 /// The first element that differs and how many do, or an empty string. Whole buffers are compared,
 /// so that a write to an input, a gap or a guard shows.

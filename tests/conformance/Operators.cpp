@@ -8,8 +8,10 @@
 #include "codegen/contract/Contract.h"
 #include "tests/unit/Seed.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -24,20 +26,46 @@ static const LoadedSpec &specNamed(const std::string &name) {
     return known->second;
   LoadedSpec &spec = loaded[name];
   Diagnostics diagnostics;
-  EXPECT_TRUE(loadSpec(std::string(H3GEN_SPECS) + "/" + name, {}, spec, diagnostics))
-      << diagnostics.renderText();
+  const std::string folder =
+      std::filesystem::exists(std::string(H3GEN_FORMS) + "/" + name) ? H3GEN_FORMS : H3GEN_SPECS;
+  EXPECT_TRUE(loadSpec(folder + "/" + name, {}, spec, diagnostics)) << diagnostics.renderText();
   return spec;
 }
 
 std::vector<Operator> allOperators() {
   std::set<std::string> files;
-  for (const auto &entry : std::filesystem::directory_iterator(H3GEN_SPECS))
-    if (entry.path().extension() == ".spec")
-      files.insert(entry.path().filename());
+  for (const char *folder : {H3GEN_SPECS, H3GEN_FORMS})
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".spec")
+        files.insert(entry.path().filename());
   std::vector<Operator> operators;
   for (const std::string &file : files)
     for (const ast::Operator *op : specNamed(file).operators)
       operators.push_back({file, op->name.text});
+  return operators;
+}
+
+/// A measure of what one call costs: operations of all instances, and the elements of rows whose
+/// length is fixed.
+static int64_t costOf(const Operator &op) {
+  int64_t cost = 0;
+  for (const Instance &instance : instancesOf(op).list) {
+    int64_t fixed = 1024;
+    for (const Dim &dim : instance.program->dims)
+      fixed = std::max(fixed, dim.fixed.value_or(0));
+    cost += int64_t(instance.program->expressions.size()) * fixed;
+  }
+  return cost;
+}
+
+std::vector<Operator> longestFirst() {
+  std::vector<std::pair<int64_t, Operator>> costs;
+  for (const Operator &op : allOperators())
+    costs.push_back({costOf(op), op});
+  std::ranges::stable_sort(costs, std::greater(), [](const auto &row) { return row.first; });
+  std::vector<Operator> operators;
+  for (const auto &[cost, op] : costs)
+    operators.push_back(op);
   return operators;
 }
 
@@ -79,7 +107,8 @@ int64_t fromEnvironment(const char *variable, int64_t otherwise) {
   return text && *text ? std::strtoll(text, nullptr, 10) : otherwise;
 }
 
-Expected prepare(const Instance &instance, uint64_t seed, const DrawLimits &limits) {
+Expected prepare(const Instance &instance, uint64_t seed, const DrawLimits &limits,
+                 std::optional<unsigned> batchDim) {
   Expected result;
   Engine engine(seed);
   result.call = drawCall(instance, engine, limits);
@@ -87,7 +116,7 @@ Expected prepare(const Instance &instance, uint64_t seed, const DrawLimits &limi
     result.error = "no call was drawn that the contract admits";
     return result;
   }
-  result.memory = referenceOf(instance, *result.call, result.error);
+  result.memory = referenceOf(instance, *result.call, result.error, batchDim);
   if (result.error.empty())
     result.error = changedOutside(instance, *result.call, result.memory);
   return result;

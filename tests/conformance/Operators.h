@@ -19,14 +19,18 @@
 
 namespace h3::test {
 
-/// An operator of specs/, for test names and summaries.
+/// An operator, for test names and summaries.
 struct Operator {
   std::string spec, name;
 };
 void PrintTo(const Operator &op, std::ostream *stream);
 
-/// In the order of their files' names.
+/// Those of specs/ and of forms/ in this folder, in the order of their files' names.
 std::vector<Operator> allOperators();
+
+/// The same, those first whose calls take the reference interpreter longest: processes that each
+/// take the next one end at about the same time.
+std::vector<Operator> longestFirst();
 
 /// `rms_norm_rms_norm_w`: the file's name and the operator's.
 std::string testName(const testing::TestParamInfo<Operator> &info);
@@ -51,7 +55,9 @@ struct Expected {
   std::string error;
 };
 
-Expected prepare(const Instance &instance, uint64_t seed, const DrawLimits &limits);
+/// With \p batchDim as in referenceOf.
+Expected prepare(const Instance &instance, uint64_t seed, const DrawLimits &limits,
+                 std::optional<unsigned> batchDim = {});
 
 } // namespace h3::test
 

@@ -12,8 +12,10 @@
 #include "Operators.h"
 #include "Summary.h"
 
+#include "codegen/kernel/Prepare.h"
+
 #include <fmt/core.h>
-#include <fmt/ranges.h>
+#include <mlir/Pass/PassManager.h>
 
 #include <deque>
 #include <map>
@@ -136,7 +138,7 @@ void PtxSchedule::run(Case &where, const KernelSchedule &schedule, Engine &engin
 }
 
 TEST_P(PtxSchedule, DrawnOnesGiveTheBitsOfTheReference) {
-  const size_t wanted = size_t(fromEnvironment("H3GEN_SCHEDULES", 6));
+  const size_t wanted = size_t(fromEnvironment("H3GEN_SCHEDULES", 16));
   const size_t wantedMappings = (wanted + 4) / 5;
   const Instances all = instancesOf(GetParam());
   ASSERT_FALSE(all.list.empty());

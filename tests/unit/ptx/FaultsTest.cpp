@@ -58,6 +58,13 @@ const Pair pairs[] = {
      "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nst.global.b16 [%out], %r1;",
      "PTX line 18, block (0,0,0), thread (0,0,0): unset register: register '%r1' is read, and only "
      "a part of it was written [st.global.b32 [%out], %r1]"},
+    {"UnsetByteThroughAPermutation", 1, 1, "",
+     "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nprmt.b32 %r2, %r1, 0, 0x7772;\n"
+     "add.s32 %r0, %r2, 1;",
+     "mov.u16 %h0, 7;\nmov.b32 %r1, {%h0, %h1};\nprmt.b32 %r2, %r1, 0, 0x7771;\n"
+     "add.s32 %r0, %r2, 1;\nprmt.b32 %r3, 5, %r1, 0x5041;\nadd.s32 %r0, %r3, 1;",
+     "PTX line 19, block (0,0,0), thread (0,0,0): unset register: register '%r2' is read, and only "
+     "a part of it was written [add.s32 %r0, %r2, 1]"},
     {"UnsetCarry", 1, 1, "", "addc.u32 %r0, %tid_x, 1;",
      "add.cc.u32 %r1, %tid_x, 1;\naddc.u32 %r0, %tid_x, 1;",
      "PTX line 16, block (0,0,0), thread (0,0,0): unset register: the carry flag is read, and "
