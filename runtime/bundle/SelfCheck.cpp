@@ -219,7 +219,10 @@ std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfC
       return spec.name + " has no integers";
     tensors.push_back(tensorOf(plan, check, index, address));
   }
-  const plan::OperatorPlan alone = planOfVariant(plan, variant);
+  std::optional<plan::OperatorPlan> copy;
+  if (plan.variants.size() > 1)
+    copy = planOfVariant(plan, variant);
+  const plan::OperatorPlan &alone = copy ? *copy : plan;
   const std::string nothing = "there is nothing to launch";
   if (plan.each) {
     plan::ListCall list;
