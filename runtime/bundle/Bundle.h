@@ -55,7 +55,29 @@ struct Image {
   ImageKind kind = ImageKind::Cubin;
   std::span<const std::byte> bytes;
   Digest digest;           ///< of `bytes`: what `sha256sum` says of that file
-  unsigned ptxVersion = 0; ///< of PTX and of the PTX that a cubin was made of, times 10
+  unsigned ptxVersion = 0; ///< times 10; of a cubin, of the PTX that it was made of
+};
+
+/// An operator with its types chosen: what it computes, whatever the target.
+struct DefinedInstance {
+  std::vector<std::string> typeArguments;
+
+  /// Of its typed program. Two bundles with the same digest compute the same bits, whatever their
+  /// images.
+  Digest digest;
+  std::vector<SelfCheck> checks;
+
+  bool operator==(const DefinedInstance &) const = default;
+};
+
+/// An operator, or a probe: y[i] = APPROXIMATION(x[i]).
+struct Definition {
+  std::string name;
+  /// Sorted names of the language: "ex2.approx.ftz". Empty: IEEE operations only. A probe has one.
+  std::vector<std::string> approximations;
+  std::vector<DefinedInstance> instances; ///< in the order of the spec's types
+
+  bool operator==(const Definition &) const = default;
 };
 
 /// An operator with its types chosen, on one target.
@@ -64,28 +86,25 @@ struct Instance {
   /// images.
   plan::OperatorPlan plan;
 
-  /// Of what the operator computes with these types: its typed program. Two bundles with the same
-  /// digest compute the same bits, whatever their images.
-  Digest digest;
-
-  /// For each variant of the plan the calls, in `checks`, that it must pass before it serves; at
-  /// least one. All guards of the variant hold for such a call when every buffer's address is a
-  /// multiple of 256, but it may not be the first for which they do: launch the variant by a plan
-  /// that has it alone.
+  /// For each variant of the plan which of `DefinedInstance::checks` it must pass before it serves;
+  /// at least one. `checkFor` holds for each.
   std::vector<std::vector<uint32_t>> checksOfVariant;
-  std::span<const SelfCheck> checks;
+
+  bool operator==(const Instance &) const = default;
 };
 
 /// An operator, or a probe of an approximation, on one target.
 struct Operator {
-  std::string name;
-  std::vector<Instance> instances; ///< one for each choice of types, in the spec's order
-  std::optional<uint32_t> cubin;   ///< in `Bundle::images`; all instances and variants are in it
-  std::optional<uint32_t> ptx;
+  uint32_t definition = 0;         ///< in `Contents::operators`, of a probe in `Contents::probes`
+  std::vector<Instance> instances; ///< one for each of the definition's
+  std::optional<uint32_t> cubin;   ///< in `Contents::images`; all instances and variants are in it
+  std::optional<uint32_t> ptx;     ///< one of the two is there
 
   /// In `OperatorSet::probes`: those of the approximations that the operator uses. Each must have
   /// passed its own checks on a device before the operator serves there. Empty for a probe.
   std::vector<uint32_t> probes;
+
+  bool operator==(const Operator &) const = default;
 };
 
 /// All operators for one exact target.
@@ -96,20 +115,33 @@ struct OperatorSet {
   bool enabled = false;            ///< whether the set may serve
   std::vector<Operator> operators; ///< sorted by name
 
-  /// An operator y[i] = APPROXIMATION(x[i]) for each approximation that the set's operators use. It
-  /// serves no calls; its check runs 2^16 inputs through the device's special function unit.
+  /// One for each approximation that the set's operators use. They serve no calls; their checks
+  /// send 2^16 inputs through the device's special function unit.
   std::vector<Operator> probes;
 
-  /// Names of operators that the bundle's set lists and this target lacks: the bundle was written
-  /// with `--allow-missing`. Such a set is incomplete.
+  /// Operators of the bundle that this target lacks, sorted by name; the bundle was written with
+  /// `--allow-missing`. Such a set is incomplete and must not serve.
   std::vector<std::string> missing;
+
+  bool operator==(const OperatorSet &) const = default;
 };
 
-/// An opened bundle. Moving it leaves every view into it valid.
+/// What a bundle holds.
+struct Contents {
+  std::string name;                  ///< of the operator set: "h3_vae"
+  std::string compiler;              ///< h3gen's version
+  std::string assembler;             ///< ptxas' version; empty if there are no cubins
+  std::vector<Definition> operators; ///< sorted by name
+  std::vector<Definition> probes;    ///< sorted by name
+  std::vector<OperatorSet> sets;     ///< sorted by target; no two have one capability
+  std::vector<Image> images;         ///< sorted by name; each belongs to one operator of one set
+};
+
+/// An opened bundle. Moving it leaves every view and reference into it valid.
 class Bundle {
 public:
-  /// Maps the file at \p path for as long as the bundle lives. A file that is cut short by another
-  /// process meanwhile is that process's fault: replace files, do not rewrite them.
+  /// Maps the file at \p path for as long as the bundle lives. A file that another process cuts
+  /// short meanwhile takes this one down: replace files, do not rewrite them.
   static Result<Bundle, Error> openFile(const std::string &path);
 
   /// Reads a bundle from memory of the caller, which must outlive it and stay as it is.
@@ -119,22 +151,19 @@ public:
   Bundle &operator=(Bundle &&) noexcept;
   ~Bundle();
 
-  const std::string &name() const;           ///< of the operator set: "h3_vae"
-  std::span<const OperatorSet> sets() const; ///< sorted by target; no two have one capability
-  std::span<const Image> images() const;     ///< sorted by name
-  const Digest &digest() const;              ///< of the whole file but its last 32 bytes
-  std::string_view manifest() const;         ///< the manifest's canonical JSON
-
-  /// What the bundle was made with: "0.1.0"; ptxas' version, empty if it holds no cubin.
-  const std::string &compilerVersion() const;
-  const std::string &assemblerVersion() const;
-
-  struct Contents; ///< of the implementation
+  const Contents &contents() const;
+  const Digest &digest() const;      ///< of the file but for its last 32 bytes
+  std::string_view manifest() const; ///< canonical JSON
 
 private:
-  explicit Bundle(std::unique_ptr<Contents> contents);
-  std::unique_ptr<Contents> contents;
+  struct Opened;
+  explicit Bundle(std::unique_ptr<Opened> opened);
+  std::unique_ptr<Opened> opened;
 };
+
+/// The bytes of the bundle that holds \p contents; the images' digests are computed. An error if it
+/// is none that `open` would take.
+Result<std::string, Error> write(const Contents &contents);
 
 } // namespace h3::bundle
 

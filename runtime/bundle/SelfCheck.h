@@ -23,35 +23,43 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace h3::bundle {
 
 /// What an input's elements are drawn from.
 enum class Values : uint8_t {
-  /// Mostly numbers about 1 of both signs; among them each kind of number that code gets wrong:
-  /// zeros,
-  /// subnormals, the largest numbers, infinities and NaNs of both signs and several payloads.
+  /// Numbers about 1 of both signs, with zeros and subnormals among them.
+  Finite,
+  /// The same with infinities, NaNs of several payloads and the largest numbers among them, about
+  /// three in a thousand: more of them would leave no row of numbers.
   Mixed,
-  /// Bits that are all alike likely: every exponent, NaNs included.
+  /// Every pattern alike. In a type of 16 bits each run of 2^16 elements has them all.
   AnyBits,
-  /// Integers from -1 to `below`, both ends included: an index into `below` elements, and just
+  /// Integers from -1 to `below`, both ends included: indices into `below` elements and those just
   /// outside of them.
   Index,
 };
+
+/// "finite", "mixed", "any_bits", "index".
+std::string_view name(Values values);
+std::optional<Values> valuesNamed(std::string_view name);
 
 /// The most bytes that one buffer of a check may have.
 inline constexpr uint64_t kMaxCheckBytes = uint64_t(64) << 20;
 
 /// One tensor of a check: a view into a buffer of its own.
 struct CheckTensor {
-  std::vector<int64_t> extents;  ///< as the host has them
-  std::vector<int64_t> strides;  ///< in elements
-  uint64_t offset = 0;           ///< of the first element in the buffer, in elements
-  uint64_t elements = 0;         ///< of the buffer; what lies outside of the view is there as well
-  Values values = Values::Mixed; ///< of an input
-  int64_t below = 0;             ///< of Values::Index
+  std::vector<int64_t> extents;   ///< as the host has them
+  std::vector<int64_t> strides;   ///< in elements
+  uint64_t offset = 0;            ///< of the first element in the buffer, in elements
+  uint64_t elements = 0;          ///< of the buffer; what lies outside of the view is there as well
+  Values values = Values::Finite; ///< of an input
+  int64_t below = 0;              ///< of Values::Index
 
   bool operator==(const CheckTensor &) const = default;
 };
@@ -81,6 +89,14 @@ void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t i
 /// has one for each tensor; those of inputs are not looked at.
 Digest digestOfOutputs(const plan::OperatorPlan &plan, const SelfCheck &check,
                        std::span<const std::span<const std::byte>> buffers);
+
+/// The plan with one of its variants alone: by it a check reaches a variant that another would come
+/// before.
+plan::OperatorPlan planOfVariant(const plan::OperatorPlan &plan, size_t variant);
+
+/// Whether \p check is a call that variant \p variant of \p plan serves with something to launch,
+/// whose views lie within their buffers and whose buffers keep the limit. Empty, or what is wrong.
+std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfCheck &check);
 
 } // namespace h3::bundle
 

@@ -60,6 +60,8 @@ void Sha256::addBlock(const uint8_t *block) {
 }
 
 void Sha256::add(std::span<const std::byte> bytes) {
+  if (bytes.empty())
+    return;
   const uint8_t *from = reinterpret_cast<const uint8_t *>(bytes.data());
   size_t left = bytes.size();
   const size_t filled = length % 64;

@@ -93,11 +93,16 @@ private:
       return readInteger() && false;
     if (c == '{' || c == '[')
       return openContainer(c == '{');
-    for (const auto &[word, kind, value] : {std::tuple("null", Kind::Null, 0),
-                                            {"true", Kind::Boolean, 1},
-                                            {"false", Kind::Boolean, 0}})
+    struct Word {
+      std::string_view text;
+      Kind kind;
+      int64_t value;
+    };
+    static constexpr Word words[] = {
+        {"null", Kind::Null, 0}, {"true", Kind::Boolean, 1}, {"false", Kind::Boolean, 0}};
+    for (const auto &[word, kind, value] : words)
       if (document.text.substr(at).starts_with(word)) {
-        at += std::string_view(word).size();
+        at += word.size();
         if (Document::Node *node = add(kind))
           node->value = value;
         return false;

@@ -3,131 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "runtime/json/Writer.h"
+#include "runtime/plan/OperatorNames.h"
 #include "runtime/plan/Plan.h"
 
 namespace h3::plan {
 
 namespace {
-
-/// Writes JSON without spaces. Callers give keys in sorted order.
-class Writer {
-public:
-  std::string take() { return std::move(out); }
-
-  void string(std::string_view text) {
-    static const char *digits = "0123456789abcdef";
-    out += '"';
-    for (char c : text) {
-      if (c == '"' || c == '\\') {
-        out += '\\';
-        out += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        out += "\\u00";
-        out += digits[c >> 4];
-        out += digits[c & 15];
-      } else {
-        out += c;
-      }
-    }
-    out += '"';
-  }
-
-  void integer(int64_t value) { out += std::to_string(value); }
-  void boolean(bool value) { out += value ? "true" : "false"; }
-  void null() { out += "null"; }
-
-  void hex(uint64_t value) {
-    static const char *digits = "0123456789abcdef";
-    std::string text;
-    do
-      text.insert(text.begin(), digits[value & 15]);
-    while (value >>= 4);
-    string(text);
-  }
-
-  template <typename Range, typename Function> void array(const Range &range, Function element) {
-    out += '[';
-    const char *separator = "";
-    for (const auto &item : range) {
-      out += separator;
-      separator = ",";
-      element(item);
-    }
-    out += ']';
-  }
-
-  void open(char bracket) {
-    out += bracket;
-    first = true;
-  }
-  void close(char bracket) {
-    out += bracket;
-    first = false;
-  }
-  void key(std::string_view name) {
-    item();
-    string(name);
-    out += ':';
-  }
-  /// The comma in front of an element or a key, except the first after `open`.
-  void item() {
-    if (!first)
-      out += ',';
-    first = false;
-  }
-
-private:
-  std::string out;
-  bool first = true;
-};
-
-const char *operatorName(ExprOp op) {
-  switch (op) {
-  case ExprOp::Constant:
-    return "constant";
-  case ExprOp::Dim:
-    return "dim";
-  case ExprOp::Stride:
-    return "stride";
-  case ExprOp::Address:
-    return "address";
-  case ExprOp::Parameter:
-    return "parameter";
-  case ExprOp::Add:
-    return "+";
-  case ExprOp::Sub:
-    return "-";
-  case ExprOp::Mul:
-    return "*";
-  case ExprOp::FloorDiv:
-    return "floordiv";
-  case ExprOp::FloorMod:
-    return "floormod";
-  case ExprOp::Min:
-    return "min";
-  case ExprOp::Max:
-    return "max";
-  case ExprOp::Eq:
-    return "==";
-  case ExprOp::Ne:
-    return "!=";
-  case ExprOp::Lt:
-    return "<";
-  case ExprOp::Le:
-    return "<=";
-  case ExprOp::Gt:
-    return ">";
-  case ExprOp::Ge:
-    return ">=";
-  case ExprOp::And:
-    return "and";
-  case ExprOp::Or:
-    return "or";
-  case ExprOp::Not:
-    return "not";
-  }
-  return "";
-}
 
 class PlanWriter {
 public:
@@ -177,7 +59,7 @@ private:
       return w.integer(node.value);
     w.open('[');
     w.item();
-    w.string(operatorName(node.op));
+    w.string(jsonName(node.op));
     w.item();
     switch (node.op) {
     case ExprOp::Dim:
@@ -325,7 +207,7 @@ private:
   }
 
   const OperatorPlan &plan;
-  Writer w;
+  json::Writer w;
 };
 
 } // namespace

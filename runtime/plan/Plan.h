@@ -48,6 +48,7 @@
 #ifndef H3_RUNTIME_PLAN_PLAN_H
 #define H3_RUNTIME_PLAN_PLAN_H
 
+#include "runtime/Result.h"
 #include "runtime/plan/DType.h"
 #include "runtime/plan/Decline.h"
 #include "runtime/plan/Expr.h"
@@ -62,6 +63,10 @@
 #include <string_view>
 #include <variant>
 #include <vector>
+
+namespace h3::json {
+class Value;
+}
 
 namespace h3::plan {
 
@@ -340,6 +345,14 @@ std::string describe(const OperatorPlan &plan, const Decline &decline);
 /// ["stride","q",0], ["address","q"], ["parameter","n"] or [operator, operand, ...] with `+ - *
 /// floordiv floormod min max == != < <= > >= and or not`. Equal plans give equal text.
 std::string toJson(const OperatorPlan &plan);
+
+/// Reads what `toJson` writes, from an object of a document (runtime/json/Value.h). Names of dims,
+/// tensors and parameters must each be there once, fields that are not known are refused, and the
+/// plan is verified; its text is the document's again. The error is one line that says which field.
+struct JsonError {
+  std::string message;
+};
+Result<OperatorPlan, JsonError> fromJson(const json::Value &value);
 
 /// An expression as readable text, `(tokens + 7) floordiv 8`, for diagnostics and dumps.
 std::string toText(const OperatorPlan &plan, ExprId expr);

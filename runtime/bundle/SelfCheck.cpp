@@ -1,0 +1,228 @@
+//===-- runtime/bundle/SelfCheck.cpp - Calls with known results -----------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bundle/SelfCheck.h"
+
+#include "runtime/plan/List.h"
+
+#include <array>
+#include <cassert>
+
+namespace h3::bundle {
+
+namespace {
+
+/// What lies in an output's buffer before a launch: no value that a kernel stores as a rule, and
+/// never a canonical NaN.
+constexpr std::byte kPoison[] = {std::byte{0x5A}, std::byte{0x7E}};
+
+/// Steele, Lea, Flood: "Fast splittable pseudorandom number generators" (2014), the output function
+/// of SplitMix64.
+uint64_t mixed(uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+constexpr std::array<std::string_view, 4> kNames = {"finite", "mixed", "any_bits", "index"};
+
+/// The fields of a float type in memory.
+struct Format {
+  unsigned width, fraction;
+  bool hasInfinity;
+
+  uint64_t exponents() const { return (uint64_t(1) << (width - 1 - fraction)) - 1; }
+  uint64_t fractions() const { return (uint64_t(1) << fraction) - 1; }
+};
+
+Format formatOf(plan::DType type) {
+  switch (type) {
+  case plan::DType::F16:
+    return {16, 10, true};
+  case plan::DType::BF16:
+    return {16, 7, true};
+  case plan::DType::F32:
+    return {32, 23, true};
+  case plan::DType::E4M3:
+    return {8, 3, false};
+  case plan::DType::E5M2:
+    return {8, 2, true};
+  default:
+    return {64, 52, true};
+  }
+}
+
+/// The bits of one float; \p random has 64 bits that are all alike likely.
+uint64_t floatBits(const Format &format, Values values, uint64_t random, uint64_t index) {
+  const uint64_t mask = format.width == 64 ? ~uint64_t(0) : (uint64_t(1) << format.width) - 1;
+  // 2^16 elements behind each other have every pattern of 16 bits.
+  if (values == Values::AnyBits)
+    return format.width <= 16 ? (index * 40503) & mask : random & mask;
+  const uint64_t sign = (random & 1) << (format.width - 1);
+  const uint64_t kind = random >> 1 & 1023, some = random >> 11;
+  const uint64_t fraction = some & format.fractions();
+  if (values == Values::Mixed) {
+    if (kind == 0)
+      return sign | format.exponents() << format.fraction |
+             (format.hasInfinity ? 0 : format.fractions());
+    if (kind == 1)
+      return sign | format.exponents() << format.fraction |
+             (format.hasInfinity ? fraction | 1 : format.fractions());
+    if (kind == 2)
+      return sign | (format.exponents() - 1) << format.fraction | fraction;
+  }
+  if (kind < 24)
+    return sign;
+  // A subnormal number with some leading zeros.
+  if (kind < 64)
+    return sign | fraction >> random % format.fraction;
+  // Numbers of 2^-4 to 2^3 and, once in eight times, of 2^-12 to 2^11, where the type has them.
+  const uint64_t bias = format.exponents() >> 1;
+  const uint64_t wide = kind < 176 && bias > 12 ? 12 : 4;
+  return sign | (bias - wide + random % (2 * wide)) << format.fraction | fraction;
+}
+
+void store(std::byte *to, uint64_t bits, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i)
+    to[i] = static_cast<std::byte>(bits >> (8 * i));
+}
+
+const plan::TensorSpec &specOf(const plan::OperatorPlan &plan, size_t index) {
+  return plan.tensors[index % plan.tensors.size()];
+}
+
+} // namespace
+
+bool SelfCheck::operator==(const SelfCheck &other) const {
+  const auto isSame = [](const plan::ParameterValue &a, const plan::ParameterValue &b) {
+    return a.given == b.given && a.dtype == b.dtype && a.bits == b.bits;
+  };
+  bool isEqual = seed == other.seed && tensors == other.tensors && outputs == other.outputs &&
+                 parameters.size() == other.parameters.size();
+  for (size_t i = 0; isEqual && i < parameters.size(); ++i)
+    isEqual = isSame(parameters[i], other.parameters[i]);
+  return isEqual;
+}
+
+uint64_t bufferBytes(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index) {
+  return check.tensors[index].elements * plan::bytes(specOf(plan, index).dtype);
+}
+
+plan::Tensor tensorOf(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
+                      uint64_t address) {
+  const CheckTensor &tensor = check.tensors[index];
+  const plan::DType type = specOf(plan, index).dtype;
+  return plan::Tensor::strided(address + tensor.offset * plan::bytes(type), type, tensor.extents,
+                               tensor.strides);
+}
+
+void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
+                std::span<std::byte> buffer) {
+  assert(buffer.size() == bufferBytes(plan, check, index));
+  const plan::TensorSpec &spec = specOf(plan, index);
+  if (spec.isOutput) {
+    for (size_t i = 0; i < buffer.size(); ++i)
+      buffer[i] = kPoison[i % 2];
+    return;
+  }
+  const CheckTensor &tensor = check.tensors[index];
+  const unsigned bytes = plan::bytes(spec.dtype);
+  const Format format = formatOf(spec.dtype);
+  const uint64_t stream = mixed(check.seed + index);
+  for (uint64_t i = 0; i < tensor.elements; ++i) {
+    const uint64_t random = mixed(stream + (i + 1) * 0x9E3779B97F4A7C15u);
+    uint64_t bits = random;
+    if (tensor.values == Values::Index)
+      bits = random % (static_cast<uint64_t>(tensor.below) + 2) - 1;
+    else if (!plan::isInteger(spec.dtype))
+      bits = floatBits(format, tensor.values, random, i);
+    store(buffer.data() + i * bytes, bits, bytes);
+  }
+}
+
+Digest digestOfOutputs(const plan::OperatorPlan &plan, const SelfCheck &check,
+                       std::span<const std::span<const std::byte>> buffers) {
+  Sha256 hash;
+  for (size_t index = 0; index < check.tensors.size(); ++index)
+    if (specOf(plan, index).isOutput)
+      hash.add(buffers[index]);
+  return hash.finish();
+}
+
+plan::OperatorPlan planOfVariant(const plan::OperatorPlan &plan, size_t variant) {
+  plan::OperatorPlan alone = plan;
+  alone.variants = {plan.variants[variant]};
+  return alone;
+}
+
+std::string_view name(Values values) { return kNames[static_cast<size_t>(values)]; }
+
+std::optional<Values> valuesNamed(std::string_view name) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name)
+      return static_cast<Values>(i);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Whether a check fits a plan
+//===----------------------------------------------------------------------===//
+
+/// Whether the view of \p tensor lies within its buffer.
+static bool isWithin(const CheckTensor &tensor) {
+  uint64_t last = tensor.offset;
+  if (tensor.extents.size() != tensor.strides.size() || tensor.extents.size() > plan::kMaxHostRank)
+    return false;
+  for (size_t axis = 0; axis < tensor.extents.size(); ++axis) {
+    uint64_t span = 0;
+    if (tensor.extents[axis] < 1 || tensor.strides[axis] < 0 ||
+        __builtin_mul_overflow(static_cast<uint64_t>(tensor.extents[axis] - 1),
+                               static_cast<uint64_t>(tensor.strides[axis]), &span) ||
+        __builtin_add_overflow(last, span, &last))
+      return false;
+  }
+  return last < tensor.elements;
+}
+
+std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfCheck &check) {
+  const size_t count = plan.tensors.size();
+  if (count == 0 || check.tensors.empty() || check.tensors.size() % count != 0 ||
+      (!plan.each && check.tensors.size() != count))
+    return "it has " + std::to_string(check.tensors.size()) + " tensors, the operator " +
+           std::to_string(count);
+  if (check.parameters.size() > plan.parameters.size())
+    return "it has " + std::to_string(check.parameters.size()) + " parameters, the operator " +
+           std::to_string(plan.parameters.size());
+  std::vector<plan::Tensor> tensors;
+  // Buffers apart from each other by more than one can have.
+  uint64_t address = uint64_t(1) << 32;
+  for (size_t index = 0; index < check.tensors.size(); ++index, address += 2 * kMaxCheckBytes) {
+    const CheckTensor &tensor = check.tensors[index];
+    const plan::TensorSpec &spec = specOf(plan, index);
+    if (tensor.elements > kMaxCheckBytes / plan::bytes(spec.dtype))
+      return "the buffer of " + spec.name + " has more than " + std::to_string(kMaxCheckBytes) +
+             " bytes";
+    if (!isWithin(tensor))
+      return "the view of " + spec.name + " is not in its buffer";
+    if (tensor.values == Values::Index && (tensor.below < 0 || !plan::isInteger(spec.dtype)))
+      return spec.name + " has no integers";
+    tensors.push_back(tensorOf(plan, check, index, address));
+  }
+  const plan::OperatorPlan alone = planOfVariant(plan, variant);
+  const std::string nothing = "there is nothing to launch";
+  if (plan.each) {
+    plan::ListCall list;
+    if (std::optional<plan::Decline> decline = list.evaluate(alone, tensors, check.parameters))
+      return plan::describe(alone, *decline);
+    return list.launches().empty() ? nothing : "";
+  }
+  const std::variant<plan::Launch, plan::Decline> result =
+      plan::evaluate(alone, tensors, check.parameters);
+  if (const plan::Decline *decline = std::get_if<plan::Decline>(&result))
+    return plan::describe(alone, *decline);
+  return std::get_if<plan::Launch>(&result)->isEmpty() ? nothing : "";
+}
+
+} // namespace h3::bundle

@@ -1,0 +1,161 @@
+//===-- runtime/bundle/WriteManifest.cpp - A manifest from what a bundle holds -===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bundle/Manifest.h"
+
+#include "runtime/json/Writer.h"
+
+namespace h3::bundle {
+
+namespace {
+
+class ManifestWriter {
+public:
+  explicit ManifestWriter(const Contents &contents) : contents(contents) {}
+
+  std::string run() {
+    w.open('{');
+    field("assembler", contents.assembler);
+    field("compiler", contents.compiler);
+    number("format", kFormat);
+    w.key("images");
+    w.array(contents.images, [&](const Image &image) { write(image); });
+    field("name", contents.name);
+    w.key("operators");
+    w.array(contents.operators, [&](const Definition &definition) { write(definition); });
+    w.key("probes");
+    w.array(contents.probes, [&](const Definition &definition) { write(definition); });
+    w.key("sets");
+    w.array(contents.sets, [&](const OperatorSet &set) { write(set); });
+    w.close('}');
+    return w.take();
+  }
+
+private:
+  void field(std::string_view key, std::string_view text) {
+    w.key(key);
+    w.string(text);
+  }
+
+  void number(std::string_view key, int64_t value) {
+    w.key(key);
+    w.integer(value);
+  }
+
+  template <typename List> void integers(std::string_view key, const List &list) {
+    w.key(key);
+    w.array(list, [&](auto value) { w.integer(static_cast<int64_t>(value)); });
+  }
+
+  void strings(std::string_view key, const std::vector<std::string> &list) {
+    w.key(key);
+    w.array(list, [&](const std::string &text) { w.string(text); });
+  }
+
+  void write(const Image &image) {
+    w.open('{');
+    number("bytes", static_cast<int64_t>(image.bytes.size()));
+    field("digest", toHex(image.digest));
+    field("kind", image.kind == ImageKind::Ptx ? "ptx" : "cubin");
+    field("name", image.name);
+    number("ptx_version", image.ptxVersion);
+    w.close('}');
+  }
+
+  void write(const Definition &definition) {
+    w.open('{');
+    strings("approximations", definition.approximations);
+    w.key("instances");
+    w.array(definition.instances, [&](const DefinedInstance &instance) {
+      w.open('{');
+      w.key("checks");
+      w.array(instance.checks, [&](const SelfCheck &check) { write(check); });
+      field("digest", toHex(instance.digest));
+      strings("type_arguments", instance.typeArguments);
+      w.close('}');
+    });
+    field("name", definition.name);
+    w.close('}');
+  }
+
+  void write(const SelfCheck &check) {
+    w.open('{');
+    field("outputs", toHex(check.outputs));
+    w.key("parameters");
+    w.array(check.parameters, [&](const plan::ParameterValue &value) {
+      if (!value.given)
+        return w.null();
+      w.open('[');
+      w.item();
+      w.string(plan::name(value.dtype));
+      w.item();
+      w.hex(value.bits);
+      w.close(']');
+    });
+    w.key("seed");
+    w.hex(check.seed);
+    w.key("tensors");
+    w.array(check.tensors, [&](const CheckTensor &tensor) { write(tensor); });
+    w.close('}');
+  }
+
+  void write(const CheckTensor &tensor) {
+    w.open('{');
+    if (tensor.values == Values::Index)
+      number("below", tensor.below);
+    number("elements", static_cast<int64_t>(tensor.elements));
+    integers("extents", tensor.extents);
+    number("offset", static_cast<int64_t>(tensor.offset));
+    integers("strides", tensor.strides);
+    if (tensor.values != Values::Finite)
+      field("values", name(tensor.values));
+    w.close('}');
+  }
+
+  void write(const OperatorSet &set) {
+    w.open('{');
+    field("backend", set.backend);
+    integers("capability", std::initializer_list<int>{set.major, set.minor});
+    w.key("enabled");
+    w.boolean(set.enabled);
+    strings("missing", set.missing);
+    w.key("operators");
+    w.array(set.operators, [&](const Operator &op) { write(op, contents.operators); });
+    w.key("probes");
+    w.array(set.probes, [&](const Operator &op) { write(op, contents.probes); });
+    field("target", set.target);
+    w.close('}');
+  }
+
+  void write(const Operator &op, const std::vector<Definition> &definitions) {
+    w.open('{');
+    w.key("cubin");
+    w.boolean(op.cubin.has_value());
+    w.key("instances");
+    w.array(op.instances, [&](const Instance &instance) {
+      w.open('{');
+      w.key("checks");
+      w.array(instance.checksOfVariant, [&](const std::vector<uint32_t> &checks) {
+        w.array(checks, [&](uint32_t check) { w.integer(check); });
+      });
+      w.key("plan");
+      w.raw(plan::toJson(instance.plan));
+      w.close('}');
+    });
+    field("name", definitions[op.definition].name);
+    w.key("ptx");
+    w.boolean(op.ptx.has_value());
+    w.close('}');
+  }
+
+  const Contents &contents;
+  json::Writer w;
+};
+
+} // namespace
+
+std::string writeManifest(const Contents &contents) { return ManifestWriter(contents).run(); }
+
+} // namespace h3::bundle
