@@ -91,9 +91,9 @@ std::optional<plan::Decline> checkContract(const Row &row, const CallView &call)
     const size_t each = plan.each ? plan.tensors.size() : call.tensors.size();
     std::vector<plan::BoundTensor> bound;
     for (size_t first = 0; first < call.tensors.size(); first += each) {
-      auto binding = plan::bind(
-          plan, call.tensors.subspan(first, std::min(each, call.tensors.size() - first)),
-          call.parameters);
+      auto binding =
+          plan::bind(plan, call.tensors.subspan(first, std::min(each, call.tensors.size() - first)),
+                     call.parameters);
       if (auto *declined = std::get_if<plan::Decline>(&binding)) {
         if (plan.each)
           declined->member = static_cast<int32_t>(first / each);
@@ -286,8 +286,8 @@ void Runtime::runIn(const Entry &entry, uintptr_t key, const CallView &call, h3r
     if (launch.isEmpty())
       return;
     result.variant = static_cast<int32_t>(launch.variant);
-    status = rt::launch(*context.driver, context.handle, call.stream,
-                        entry.kernels[launch.variant], launch);
+    status = rt::launch(*context.driver, context.handle, call.stream, entry.kernels[launch.variant],
+                        launch);
   }
   if (status.kind != H3RT_DRIVER_OK) {
     fail(result, failureOf(status), status.code, row);
@@ -380,16 +380,16 @@ void Runtime::conclude(Operator &op, const h3rt_call &call, h3rt_result &result)
   if (call.tensor_count > 0 && call.tensors && call.tensors[0]) {
     const DLDevice device = call.tensors[0]->device;
     const Driver *driver = driverFor(device.device_type);
-    line += " device=" + (driver ? driver->deviceName(device.device_id)
-                                 : std::to_string(device.device_type) + ":" +
-                                       std::to_string(device.device_id));
+    line += " device=" +
+            (driver ? driver->deviceName(device.device_id)
+                    : std::to_string(device.device_type) + ":" + std::to_string(device.device_id));
   }
   if (row)
     line += " target=" + row->target;
   line += std::string(" outcome=") + kOutcomes[result.outcome];
   if (result.outcome == H3RT_SERVED) {
     line += " variant=";
-    line += row && row->function      ? "function"
+    line += row && row->function ? "function"
             : row && result.variant >= 0
                 ? row->plan->variants[static_cast<size_t>(result.variant)].name
                 : "none";
@@ -398,7 +398,7 @@ void Runtime::conclude(Operator &op, const h3rt_call &call, h3rt_result &result)
       line += " image=ptx audited=no";
   } else {
     if (result.reason >= 0)
-      line += " reason=" + std::string(h3rt_reason_name(result.reason));
+      line += " reason=" + std::string(plan::name(static_cast<DeclineReason>(result.reason)));
     if (result.driver_status)
       line += " status=" + std::to_string(result.driver_status);
     line += " text=\"" + describe(op, result) + "\"";
@@ -415,7 +415,12 @@ void Runtime::log(const std::string &line) const {
 
 static std::string failureText(const Operator &op, const h3rt_result &result) {
   const Row *row = static_cast<const Row *>(result.opaque[0]);
-  const std::string status = " (status " + std::to_string(result.driver_status) + ")";
+  const Entry *entry = static_cast<const Entry *>(result.opaque[1]);
+  // Either the entry that was launched, or one that says what went wrong while loading.
+  const std::string status =
+      ": " + (entry && entry->context ? entry->context->driver->codeText(result.driver_status)
+              : entry                 ? entry->explanation
+                                      : "status " + std::to_string(result.driver_status));
   switch (result.failure) {
   case H3RT_FAILURE_CONTEXT_ERROR:
     return "context_error: an earlier error, not of this call, has ended the context" + status;

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/dispatch/Runtime.h"
+#include "runtime/json/Value.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -77,7 +78,8 @@ std::optional<Refusal> Runtime::addSet(const h3rt_set &set) {
       (set.operator_count > 0 && !set.operators))
     return invalid("an operator set needs a name, a target and operators");
   if (set.operator_count == 0)
-    return Refusal{H3RT_INCOMPLETE, "operator set '" + std::string(set.name) + "' has no operators"};
+    return Refusal{H3RT_INCOMPLETE,
+                   "operator set '" + std::string(set.name) + "' has no operators"};
   std::vector<Table::Function> functions;
   // The caller's struct may be longer than ours: its size is the step from one to the next.
   auto at = reinterpret_cast<const std::byte *>(set.operators);
@@ -95,9 +97,12 @@ std::optional<Refusal> Runtime::addSet(const h3rt_set &set) {
                      "' needs a name and a function");
     Table::Function function{op.name, nullptr, op.function, op.user};
     if (op.contract) {
-      auto plan = plan::fromJson(op.contract);
+      auto document = json::Document::parse(op.contract);
+      if (!document)
+        return invalid("the contract of " + function.name + ": " + document.error().message);
+      auto plan = plan::fromJson(document->root());
       if (!plan)
-        return invalid("the contract of " + function.name + ": " + plan.error());
+        return invalid("the contract of " + function.name + ": " + plan.error().message);
       if (nameOf(*plan) != function.name)
         return invalid("the contract of " + function.name + " is that of " + nameOf(*plan));
       function.contract = std::make_unique<const plan::OperatorPlan>(std::move(*plan));
@@ -131,8 +136,10 @@ std::optional<Refusal> Runtime::addDriver(const h3rt_driver &given) {
     if (std::string_view(driver->api.name) == given.name)
       return Refusal{H3RT_DUPLICATE, "driver '" + std::string(given.name) + "' is there already"};
     if (driver->api.device_type == given.device_type)
-      return Refusal{H3RT_DUPLICATE, "driver '" + std::string(given.name) + "': tensors of DLPack "
-                                         "type " + std::to_string(given.device_type) +
+      return Refusal{H3RT_DUPLICATE, "driver '" + std::string(given.name) +
+                                         "': tensors of DLPack "
+                                         "type " +
+                                         std::to_string(given.device_type) +
                                          " are served by driver '" + driver->api.name + "'"};
   }
   if (ownedDrivers.size() == kMaxDrivers)
@@ -193,8 +200,8 @@ bool Runtime::rowAt(size_t index, h3rt_row &result) const {
   const bundle::Image *image = row.cubin() ? row.cubin() : row.ptx();
   if (image)
     std::memcpy(result.image_digest, image->digest.bytes.data(), 32);
-  if (row.instance)
-    std::memcpy(result.operator_digest, row.instance->digest.bytes.data(), 32);
+  if (row.definition)
+    std::memcpy(result.operator_digest, row.definition->digest.bytes.data(), 32);
   return true;
 }
 

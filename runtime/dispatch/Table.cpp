@@ -11,19 +11,20 @@
 namespace h3::rt {
 
 const bundle::Image *Row::cubin() const {
-  return bundled && bundled->cubin ? &bundle->images()[*bundled->cubin] : nullptr;
+  return bundled && bundled->cubin ? &bundle->images[*bundled->cubin] : nullptr;
 }
 
 const bundle::Image *Row::ptx() const {
-  return bundled && bundled->ptx ? &bundle->images()[*bundled->ptx] : nullptr;
+  return bundled && bundled->ptx ? &bundle->images[*bundled->ptx] : nullptr;
 }
 
-std::string nameOf(const plan::OperatorPlan &plan) {
-  std::string name = plan.name;
-  for (size_t i = 0; i < plan.typeArguments.size(); ++i)
-    name += (i ? "," : "<") + plan.typeArguments[i];
-  return plan.typeArguments.empty() ? name : name + ">";
+static std::string nameOf(std::string name, const std::vector<std::string> &types) {
+  for (size_t i = 0; i < types.size(); ++i)
+    name += (i ? "," : "<") + types[i];
+  return types.empty() ? name : name + ">";
 }
+
+std::string nameOf(const plan::OperatorPlan &plan) { return nameOf(plan.name, plan.typeArguments); }
 
 /// The name without the types.
 static std::string_view baseOf(std::string_view name) { return name.substr(0, name.find('<')); }
@@ -44,9 +45,8 @@ std::optional<Refusal> Table::check(const std::string &set, const std::string &t
   for (const std::string &name : operators)
     for (const auto &row : all)
       if (row->target == target && row->op->name == name)
-        return Refusal{H3RT_DUPLICATE,
-                       where + ": " + target + " has " + name + " already, from set '" + row->set +
-                           "'"};
+        return Refusal{H3RT_DUPLICATE, where + ": " + target + " has " + name +
+                                           " already, from set '" + row->set + "'"};
   for (const Family &family : families) {
     if (family.name != set || family.operators == operators)
       continue;
@@ -67,9 +67,8 @@ std::optional<Refusal> Table::check(const std::string &set, const std::string &t
   for (const std::string &name : operators)
     fresh += findOperator(name) == nullptr;
   if (named.size() + fresh > kMaxOperators)
-    return Refusal{H3RT_INVALID_ARGUMENT,
-                   where + ": a runtime has at most " + std::to_string(kMaxOperators) +
-                       " operators"};
+    return Refusal{H3RT_INVALID_ARGUMENT, where + ": a runtime has at most " +
+                                              std::to_string(kMaxOperators) + " operators"};
   return std::nullopt;
 }
 
@@ -82,44 +81,40 @@ void Table::remember(const std::string &set, const std::vector<std::string> &ope
 
 std::optional<Refusal> Table::add(bundle::Bundle bundle, std::vector<std::string> &notes) {
   auto owned = std::make_unique<bundle::Bundle>(std::move(bundle));
-  std::vector<const bundle::OperatorSet *> sets;
-  std::vector<std::string> first;
-  for (const bundle::OperatorSet &set : owned->sets()) {
+  const bundle::Contents &contents = owned->contents();
+  std::vector<std::string> names;
+  for (const bundle::Definition &op : contents.operators)
+    for (const bundle::DefinedInstance &instance : op.instances)
+      names.push_back(nameOf(op.name, instance.typeArguments));
+  std::sort(names.begin(), names.end());
+  for (const bundle::OperatorSet &set : contents.sets) {
     if (!set.missing.empty()) {
-      notes.push_back("operator set '" + owned->name() + "' for " + set.target +
+      notes.push_back("operator set '" + contents.name + "' for " + set.target +
                       " is left out: it lacks " + joined(set.missing));
       continue;
     }
-    std::vector<std::string> names;
-    for (const bundle::Operator &op : set.operators)
-      for (const bundle::Instance &instance : op.instances)
-        names.push_back(nameOf(instance.plan));
-    std::sort(names.begin(), names.end());
-    if (auto refusal = check(owned->name(), set.target, names))
+    if (auto refusal = check(contents.name, set.target, names))
       return refusal;
-    if (sets.empty())
-      first = names;
-    else if (names != first)
-      return Refusal{H3RT_INCOMPLETE, "operator set '" + owned->name() + "': " + set.target +
-                                          " and " + sets[0]->target + " differ in their operators"};
-    sets.push_back(&set);
   }
-  if (!sets.empty())
-    remember(owned->name(), first);
-  for (const bundle::OperatorSet *set : sets)
-    for (const bundle::Operator &op : set->operators)
-      for (const bundle::Instance &instance : op.instances) {
+  remember(contents.name, names);
+  for (const bundle::OperatorSet &set : contents.sets) {
+    if (!set.missing.empty())
+      continue;
+    for (const bundle::Operator &op : set.operators)
+      for (size_t i = 0; i < op.instances.size(); ++i) {
         auto row = std::make_unique<Row>();
-        row->set = owned->name();
-        row->target = set->target;
-        row->plan = &instance.plan;
-        row->enabled = set->enabled;
-        row->bundle = owned.get();
-        row->images = set;
+        row->set = contents.name;
+        row->target = set.target;
+        row->plan = &op.instances[i].plan;
+        row->enabled = set.enabled;
+        row->bundle = &contents;
+        row->bundleSet = &set;
         row->bundled = &op;
-        row->instance = &instance;
-        push(std::move(row), nameOf(instance.plan));
+        row->instance = &op.instances[i];
+        row->definition = &contents.operators[op.definition].instances[i];
+        push(std::move(row), nameOf(op.instances[i].plan));
       }
+  }
   bundles.push_back(std::move(owned));
   return std::nullopt;
 }
@@ -209,7 +204,7 @@ h3rt_validation Table::validation(const Row &row) const {
     if (!image || record.target != row.target || record.name != row.op->name)
       continue;
     // What the driver assembles itself is never what a record is about.
-    if (row.cubin() && record.image == image->digest && record.meaning == row.instance->digest)
+    if (row.cubin() && record.image == image->digest && record.meaning == row.definition->digest)
       return H3RT_VALIDATED;
     result = H3RT_EVIDENCE_STALE;
   }

@@ -60,10 +60,11 @@ struct Row {
   std::atomic<bool> isOff{false};           ///< its target is switched off
 
   // From a bundle:
-  const bundle::Bundle *bundle = nullptr;
-  const bundle::OperatorSet *images = nullptr;
+  const bundle::Contents *bundle = nullptr;
+  const bundle::OperatorSet *bundleSet = nullptr;
   const bundle::Operator *bundled = nullptr;
   const bundle::Instance *instance = nullptr;
+  const bundle::DefinedInstance *definition = nullptr;
 
   // Of the host's own:
   h3rt_operator_function function = nullptr;

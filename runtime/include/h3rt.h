@@ -19,9 +19,8 @@
  *   h3rt_find_operator(rt, "swiglu<f16>", &swiglu);
  *   ...
  *   const DLTensor *tensors[] = {&x, &y};
- *   h3rt_call call = {.size = sizeof call, .tensors = tensors, .tensor_count = 2, .stream = stream};
- *   if (h3rt_run(swiglu, &call, NULL) != H3RT_SERVED)
- *     my_swiglu(&x, &y, stream);
+ *   h3rt_call call = {.size = sizeof call, .tensors = tensors, .tensor_count = 2, .stream =
+ * stream}; if (h3rt_run(swiglu, &call, NULL) != H3RT_SERVED) my_swiglu(&x, &y, stream);
  *
  * ABI. Every struct begins with its size, which the caller sets to sizeof; members are only ever
  * added at the end, and what a smaller struct does not have is taken as 0. Enumerations only grow:
@@ -104,16 +103,18 @@ typedef enum h3rt_reason {
   H3RT_DECLINE_COMPILING = 12,
   H3RT_DECLINE_CAPTURE_NEEDS_PRELOAD = 13,
   H3RT_DECLINE_SELFCHECK_FAILED = 14,
-  H3RT_DECLINE_DEVICE = 15,        /* the tensors are not all on one device that a driver serves */
-  H3RT_DECLINE_DISABLED = 16,      /* switched off: by the bundle, the host or the environment */
-  H3RT_DECLINE_NOT_VALIDATED = 17, /* there is no evidence for the image, and the host asks for it */
-  H3RT_DECLINE_NO_DRIVER = 18,     /* no driver is installed, or it is too old */
+  H3RT_DECLINE_DEVICE = 15,   /* the tensors are not all on one device that a driver serves */
+  H3RT_DECLINE_DISABLED = 16, /* switched off: by the bundle, the host or the environment */
+  H3RT_DECLINE_NOT_VALIDATED =
+      17,                      /* there is no evidence for the image, and the host asks for it */
+  H3RT_DECLINE_NO_DRIVER = 18, /* no driver is installed, or it is too old */
   H3RT_DECLINE_NO_DEVICE = 19,
-  H3RT_DECLINE_NO_IMAGE = 20,      /* the set holds nothing that may be loaded here */
-  H3RT_DECLINE_WRONG_IMAGE = 21,   /* the driver does not take the image */
-  H3RT_DECLINE_PTX_TOO_NEW = 22,   /* the PTX is newer than the driver's assembler */
-  H3RT_DECLINE_OUT_OF_MEMORY = 23, /* too little memory to load or check; the next call tries again */
-  H3RT_DECLINE_LOAD_FAILED = 24    /* the driver failed while loading; the next call tries again */
+  H3RT_DECLINE_NO_IMAGE = 20,    /* the set holds nothing that may be loaded here */
+  H3RT_DECLINE_WRONG_IMAGE = 21, /* the driver does not take the image */
+  H3RT_DECLINE_PTX_TOO_NEW = 22, /* the PTX is newer than the driver's assembler */
+  H3RT_DECLINE_OUT_OF_MEMORY =
+      23,                       /* too little memory to load or check; the next call tries again */
+  H3RT_DECLINE_LOAD_FAILED = 24 /* the driver failed while loading; the next call tries again */
 } h3rt_reason;
 
 /* h3rt_counters has room for as many reasons. */
@@ -190,7 +191,8 @@ H3RT_API h3rt_status h3rt_open_bundle(h3rt_runtime *runtime, const char *path);
 /* The same from memory, which stays as it is as long as the runtime. */
 H3RT_API h3rt_status h3rt_add_bundle(h3rt_runtime *runtime, const void *bytes, size_t length);
 
-/* A tensor that met the contract: as many axes as the operator's tensor has; strides in elements. */
+/* A tensor that met the contract: as many axes as the operator's tensor has; strides in elements.
+ */
 typedef struct h3rt_bound_tensor {
   size_t size;
   uint64_t address; /* of the first element */
