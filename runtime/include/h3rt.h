@@ -19,8 +19,9 @@
  *   h3rt_find_operator(rt, "swiglu<f16>", &swiglu);
  *   ...
  *   const DLTensor *tensors[] = {&x, &y};
- *   h3rt_call call = {.size = sizeof call, .tensors = tensors, .tensor_count = 2, .stream =
- * stream}; if (h3rt_run(swiglu, &call, NULL) != H3RT_SERVED) my_swiglu(&x, &y, stream);
+ *   h3rt_call call = {sizeof(call), tensors, 2, 0, NULL, stream, 0};
+ *   if (h3rt_run(swiglu, &call, NULL) != H3RT_SERVED)
+ *     my_swiglu(&x, &y, stream);
  *
  * ABI. Every struct begins with its size, which the caller sets to sizeof; members are only ever
  * added at the end, and what a smaller struct does not have is taken as 0. Enumerations only grow:
