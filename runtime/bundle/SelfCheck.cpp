@@ -54,12 +54,14 @@ Format formatOf(plan::DType type) {
   }
 }
 
-/// The bits of one float; \p random has 64 bits that are all alike likely.
-uint64_t floatBits(const Format &format, Values values, uint64_t random, uint64_t index) {
+/// The bits of element \p index of a buffer; \p stream has 64 bits for the buffer, \p random as
+/// many for the element.
+uint64_t floatBits(const Format &format, Values values, uint64_t stream, uint64_t random,
+                   uint64_t index) {
   const uint64_t mask = format.width == 64 ? ~uint64_t(0) : (uint64_t(1) << format.width) - 1;
-  // 2^16 elements behind each other have every pattern of 16 bits.
+  // An odd factor permutes the patterns of 16 bits.
   if (values == Values::AnyBits)
-    return format.width <= 16 ? (index * 40503) & mask : random & mask;
+    return (format.width <= 16 ? index * (stream | 1) + (stream >> 32) : random) & mask;
   const uint64_t sign = (random & 1) << (format.width - 1);
   const uint64_t kind = random >> 1 & 1023, some = random >> 11;
   const uint64_t fraction = some & format.fractions();
@@ -137,7 +139,7 @@ void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t i
     if (tensor.values == Values::Index)
       bits = random % (static_cast<uint64_t>(tensor.below) + 2) - 1;
     else if (!plan::isInteger(spec.dtype))
-      bits = floatBits(format, tensor.values, random, i);
+      bits = floatBits(format, tensor.values, stream, random, i);
     store(buffer.data() + i * bytes, bits, bytes);
   }
 }

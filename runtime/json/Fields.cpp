@@ -9,8 +9,10 @@ namespace h3::json {
 
 Fields::Fields(const Value &object, std::string where, Problem &problem)
     : place(std::move(where)), problem(problem) {
-  if (object.kind() != Kind::Object)
-    return report("expected an object, found " + std::string(nameOf(object.kind())));
+  if (object.kind() != Kind::Object) {
+    report("expected an object, found " + std::string(nameOf(object.kind())));
+    return;
+  }
   next = object.begin();
   end = object.end();
 }
