@@ -104,18 +104,16 @@ typedef enum h3rt_reason {
   H3RT_DECLINE_COMPILING = 12,
   H3RT_DECLINE_CAPTURE_NEEDS_PRELOAD = 13,
   H3RT_DECLINE_SELFCHECK_FAILED = 14,
-  H3RT_DECLINE_DEVICE = 15,   /* the tensors are not all on one device that a driver serves */
-  H3RT_DECLINE_DISABLED = 16, /* switched off: by the bundle, the host or the environment */
-  H3RT_DECLINE_NOT_VALIDATED =
-      17,                      /* there is no evidence for the image, and the host asks for it */
-  H3RT_DECLINE_NO_DRIVER = 18, /* no driver is installed, or it is too old */
+  H3RT_DECLINE_DEVICE = 15,        /* the tensors are not all on one device of the stream */
+  H3RT_DECLINE_DISABLED = 16,      /* switched off: by the bundle, host or environment */
+  H3RT_DECLINE_NOT_VALIDATED = 17, /* no evidence for the image, and the host asks for it */
+  H3RT_DECLINE_NO_DRIVER = 18,     /* no driver is installed, or it is too old */
   H3RT_DECLINE_NO_DEVICE = 19,
-  H3RT_DECLINE_NO_IMAGE = 20,    /* the set holds nothing that may be loaded here */
-  H3RT_DECLINE_WRONG_IMAGE = 21, /* the driver does not take the image */
-  H3RT_DECLINE_PTX_TOO_NEW = 22, /* the PTX is newer than the driver's assembler */
-  H3RT_DECLINE_OUT_OF_MEMORY =
-      23,                       /* too little memory to load or check; the next call tries again */
-  H3RT_DECLINE_LOAD_FAILED = 24 /* the driver failed while loading; the next call tries again */
+  H3RT_DECLINE_NO_IMAGE = 20,      /* the set holds nothing that may be loaded here */
+  H3RT_DECLINE_WRONG_IMAGE = 21,   /* the driver does not take the image */
+  H3RT_DECLINE_PTX_TOO_NEW = 22,   /* the PTX is newer than the driver's assembler */
+  H3RT_DECLINE_OUT_OF_MEMORY = 23, /* too little to load or check; the next call tries again */
+  H3RT_DECLINE_LOAD_FAILED = 24    /* the driver failed meanwhile; the next call tries again */
 } h3rt_reason;
 
 /* h3rt_counters has room for as many reasons. */

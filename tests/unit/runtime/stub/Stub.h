@@ -6,7 +6,8 @@
 // What tests tell libstubcuda, a shared library with the symbols of libcuda that the runtime uses.
 // It keeps contexts, streams, modules, memory and captures as the real driver does, for any number
 // of threads, runs kernels on the PTX interpreter at once when they are launched, and fails calls
-// when asked to. Its devices: 0 has capability 12.0, 1 and 2 have 9.0, 3 has 12.1, 4 has 8.9, 5 10.7.
+// when asked to. Its devices: 0 has capability 12.0, 1 and 2 have 9.0, 3 has 12.1, 4 has 8.9,
+// 5 10.7.
 //
 // Images. PTX text with a version up to 8.8 is "assembled" by parsing it. A cubin is `kCubinHead`
 // and PTX text behind it; one whose `.target` is not the device's is refused as such.
@@ -30,11 +31,10 @@
 
 namespace h3::stub {
 
-/// As long as the least ELF file.
+/// Begins as an ELF file does.
 inline constexpr std::string_view kCubinHead =
     "\x7f"
     "ELF stub: PTX text follows, to be run by the interpreter of PTX\n";
-static_assert(kCubinHead.size() == 64);
 
 /// The library's functions. One state for the process; `reset` makes it new.
 struct Control {
