@@ -12,10 +12,7 @@
 #include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <map>
-#include <thread>
 
 namespace h3 {
 namespace {
@@ -220,25 +217,10 @@ void CompileCommand::finish(const ImageJob &job, const CompiledImage &image) {
     fmt::print("{}\n", describe(job, image));
 }
 
-/// Jobs run on all threads, each with an MLIR context of its own; what they give is written and
-/// printed here, in the order of the jobs.
+/// What the jobs give is written and printed here, in their order.
 void CompileCommand::runJobs() {
-  std::vector<std::promise<CompiledImage>> promises(jobs.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    std::unique_ptr<mlir::MLIRContext> context;
-    for (size_t i; (i = next++) < jobs.size();)
-      promises[i].set_value(compileImage(jobs[i], context));
-  };
-  size_t threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  if (options.printAfterPasses)
-    threads = 1;
-  threads = std::clamp<size_t>(threads, 1, jobs.size());
-  std::vector<std::jthread> workers;
-  for (size_t i = 0; i < threads; ++i)
-    workers.emplace_back(work);
-  for (size_t i = 0; i < jobs.size(); ++i)
-    finish(jobs[i], promises[i].get_future().get());
+  compileImages(jobs, options.printAfterPasses ? 1 : options.threads,
+                [&](size_t job, const CompiledImage &image) { finish(jobs[job], image); });
 }
 
 bool CompileCommand::writeDepfile() {

@@ -17,7 +17,7 @@ namespace h3 {
 namespace {
 
 /// To be raised when the meaning of keys or values changes; a new build alone changes all keys.
-constexpr StringLiteral format = "image 1";
+constexpr StringLiteral format = "image 2";
 
 void putNumber(std::string &bytes, uint64_t number) {
   char encoded[sizeof number];
@@ -70,6 +70,7 @@ std::string packImage(const CompiledImage &image) {
     putText(bytes, file.ending);
     putText(bytes, file.contents);
   }
+  putText(bytes, image.plans);
   return bytes;
 }
 
@@ -85,6 +86,7 @@ std::optional<CompiledImage> unpackImage(std::string_view bytes) {
     std::string ending = in.text();
     image.files.push_back({std::move(ending), in.text()});
   }
+  image.plans = in.text();
   if (in.failed || !in.rest.empty())
     return {};
   image.fromCache = true;

@@ -10,7 +10,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <map>
+#include <thread>
 
 namespace h3 {
 namespace {
@@ -21,14 +24,19 @@ std::string header(const ImageJob &job) {
                      H3GEN_VERSION, job.path->substr(job.path->rfind('/') + 1), job.target->name);
 }
 
-/// The launch plans of an image and what it was made by: what a host needs beside the code.
-std::string manifest(const nvptx::Image &image, const Target &target, const nvptx::Tool &ptxas) {
+std::string plansOf(const nvptx::Image &image) {
   std::string plans;
   for (const plan::OperatorPlan &plan : image.plans)
     plans += (plans.empty() ? "" : ",") + plan::toJson(plan);
-  return fmt::format(R"({{"h3gen":"{}","plans":[{}],"ptx_version":{},"ptxas":"{}","target":"{}"}})"
+  return "[" + plans + "]";
+}
+
+/// The launch plans of an image and what it was made by: what a host needs beside the code.
+std::string manifest(const std::string &plans, unsigned ptxVersion, const Target &target,
+                     const nvptx::Tool &ptxas) {
+  return fmt::format(R"({{"h3gen":"{}","plans":{},"ptx_version":{},"ptxas":"{}","target":"{}"}})"
                      "\n",
-                     H3GEN_VERSION, plans, image.ptxVersion, ptxas.version, target.name);
+                     H3GEN_VERSION, plans, ptxVersion, ptxas.version, target.name);
 }
 
 /// Adds what the tools make of the PTX.
@@ -66,7 +74,8 @@ void assembleImage(const ImageJob &job, nvptx::Image &image, CompiledImage &resu
     result.files.push_back({".ptx", image.text});
   result.files.push_back({".cubin", std::string(assembly->cubin.begin(), assembly->cubin.end())});
   if (settings.emit.empty())
-    result.files.push_back({".json", manifest(image, *job.target, *settings.ptxas)});
+    result.files.push_back(
+        {".json", manifest(result.plans, image.ptxVersion, *job.target, *settings.ptxas)});
 }
 
 CompiledImage compileAnew(const ImageJob &job, mlir::MLIRContext &context) {
@@ -91,6 +100,7 @@ CompiledImage compileAnew(const ImageJob &job, mlir::MLIRContext &context) {
   }
   image->text = header(job) + image->text;
   result.compileMilliseconds = image->milliseconds;
+  result.plans = plansOf(*image);
   result.summary = ImageSummary{image->ptxVersion, 0, image->text.size(), 0, 0, 0};
   for (const plan::OperatorPlan &plan : image->plans)
     result.summary->kernels += plan.variants.size();
@@ -118,6 +128,28 @@ CompiledImage compileImage(const ImageJob &job, std::unique_ptr<mlir::MLIRContex
   if (cache && image.fault == CompiledImage::Fault::None)
     cache->store(job, image);
   return image;
+}
+
+void compileImages(std::span<const ImageJob> jobs, size_t threads,
+                   llvm::function_ref<void(size_t job, CompiledImage image)> finish) {
+  if (jobs.empty())
+    return;
+  std::vector<std::promise<CompiledImage>> promises(jobs.size());
+  std::atomic<size_t> next = 0;
+  // Each thread has an MLIR context of its own.
+  auto work = [&] {
+    std::unique_ptr<mlir::MLIRContext> context;
+    for (size_t i; (i = next++) < jobs.size();)
+      promises[i].set_value(compileImage(jobs[i], context));
+  };
+  if (threads == 0)
+    threads = std::thread::hardware_concurrency();
+  threads = std::clamp<size_t>(threads, 1, jobs.size());
+  std::vector<std::jthread> workers;
+  for (size_t i = 0; i < threads; ++i)
+    workers.emplace_back(work);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    finish(i, promises[i].get_future().get());
 }
 
 std::string describe(const ImageJob &job, const CompiledImage &image) {

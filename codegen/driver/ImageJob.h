@@ -10,8 +10,11 @@
 #include "backends/nvptx/Tools.h"
 #include "codegen/driver/Specs.h"
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +69,7 @@ struct CompiledImage {
   Fault fault = Fault::None;
   std::string error; ///< why not None, one line or rendered diagnostics
   std::vector<ImageFile> files;
+  std::string plans;                   ///< of PTX: a JSON array, one for each type instance
   std::optional<ImageSummary> summary; ///< of PTX and what is made of it
   bool fromCache = false;
   double compileMilliseconds = 0, assembleMilliseconds = 0; ///< 0 from the cache
@@ -74,6 +78,11 @@ struct CompiledImage {
 /// Does a job; the same bytes whatever was done before, and in whichever thread. \p context is made
 /// when it is first needed and serves one thread.
 CompiledImage compileImage(const ImageJob &job, std::unique_ptr<mlir::MLIRContext> &context);
+
+/// Does all of \p jobs on \p threads threads (0: as many as the machine runs) and hands each result
+/// to \p finish on the caller's thread, in the order of the jobs.
+void compileImages(std::span<const ImageJob> jobs, size_t threads,
+                   llvm::function_ref<void(size_t job, CompiledImage image)> finish);
 
 /// "swiglu sm_90: PTX 7.8, 10 kernels, ...".
 std::string describe(const ImageJob &job, const CompiledImage &image);

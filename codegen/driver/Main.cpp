@@ -16,6 +16,8 @@ int main(int argc, char **argv) {
   h3::registerExplain(app, outcome);
   h3::registerLint(app, outcome);
   h3::registerSchedules(app, outcome);
+  h3::registerBundle(app, outcome);
+  h3::registerInspect(app, outcome);
   h3::registerFormat(app, outcome);
   h3::registerLanguageServer(app, outcome);
   try {

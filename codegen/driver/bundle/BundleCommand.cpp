@@ -1,0 +1,418 @@
+//===-- codegen/driver/bundle/BundleCommand.cpp - h3gen bundle ------------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "codegen/driver/Driver.h"
+#include "codegen/driver/ImageCache.h"
+#include "codegen/driver/ImageJob.h"
+#include "codegen/driver/bundle/OperatorSetFile.h"
+#include "codegen/driver/bundle/SelfChecks.h"
+#include "runtime/bundle/Bundle.h"
+#include "runtime/json/Value.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace h3 {
+namespace {
+
+struct BundleOptions {
+  SpecOptions specs;
+  std::string path, output;
+  std::string ptxas;
+  unsigned threads = 0; ///< 0: one for each of the machine's
+  bool ptxOnly = false;
+  bool noCache = false;
+  bool allowMissing = false;
+};
+
+/// The one kernel of a probe: no vectors, any number of elements.
+constexpr const char *kProbeSchedule = "access=1 index=32 block=256 | spread()";
+
+/// An operator or probe, and what became of it on each target.
+struct Part {
+  std::string specPath; ///< its last name stands in the PTX
+  LoadedSpec spec;
+  OperatorInstances entry;
+  bool isProbe = false;
+  std::vector<CompiledImage> images; ///< of each target of the set
+  bundle::Definition definition;
+  std::vector<bundle::Operator> operators; ///< of each target; without instances: missing
+
+  const std::string &name() const { return entry.op->name.text; }
+};
+
+class BundleCommand {
+public:
+  explicit BundleCommand(const BundleOptions &options) : options(options) {}
+  ExitCode run();
+
+private:
+  bool readFile();
+  bool loadOperators();
+  bool loadProbes();
+  bool findTools();
+  bool openCache();
+  bool compileAll();
+  bool judge(const Part &part);
+  bool readPlans(Part &part);
+  bool makeChecks();
+  bundle::Contents assembleContents();
+  void addImages(bundle::Contents &contents, Part &part, size_t target);
+
+  const BundleOptions &options;
+  SourceFile file;
+  OperatorSetFile set;
+  std::deque<Part> operators, probes; ///< each sorted by name
+  ImageSettings settings, probeSettings;
+  std::unique_ptr<Cache> cache;
+  std::unique_ptr<ImageCache> images, probeImages;
+  ExitCode outcome = ExitCode::Good;
+};
+
+bool BundleCommand::readFile() {
+  std::ifstream stream(options.path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) {
+    printError("cannot read '" + options.path + "'");
+    return false;
+  }
+  file = {options.path, text.str(), true};
+  Diagnostics diagnostics;
+  if (std::optional<OperatorSetFile> read = readOperatorSet(file, diagnostics))
+    set = std::move(*read);
+  if (!diagnostics.empty())
+    printDiagnostics(diagnostics, options.specs.json);
+  return diagnostics.empty();
+}
+
+bool BundleCommand::loadOperators() {
+  for (const OperatorSetFile::Operator &row : set.operators) {
+    Part &part = operators.emplace_back();
+    part.specPath = row.path;
+    Diagnostics diagnostics;
+    std::vector<OperatorInstances> found;
+    std::string problem;
+    if (loadSpec(row.path, options.specs.path, part.spec, diagnostics)) {
+      const bool isThere = std::ranges::any_of(
+          part.spec.operators, [&](const auto *op) { return op->name.text == row.name; });
+      if (isThere)
+        found = instances(part.spec, {row.name, {}}, diagnostics, problem);
+      else
+        diagnostics.error(row.range, "'" + row.path + "' defines no operator '" + row.name + "'",
+                          "name the file: operator " + row.name + " from FILE");
+    }
+    if (!diagnostics.empty()) {
+      printDiagnostics(diagnostics, options.specs.json);
+      return false;
+    }
+    part.entry = std::move(found.at(0));
+  }
+  return true;
+}
+
+/// "rsqrt.approx" -> "probe_rsqrt_approx".
+std::string probeName(std::string approximation) {
+  std::ranges::replace(approximation, '.', '_');
+  return "probe_" + approximation;
+}
+
+bool BundleCommand::loadProbes() {
+  std::set<std::string> names;
+  for (Part &part : operators) {
+    std::set<std::string> used;
+    for (const auto &program : part.entry.programs)
+      for (std::string &name : approximationsOf(*program))
+        used.insert(std::move(name));
+    part.definition.approximations.assign(used.begin(), used.end());
+    names.merge(used);
+  }
+  for (const std::string &approximation : names) {
+    Part &part = probes.emplace_back();
+    part.isProbe = true;
+    const std::string name = probeName(approximation);
+    part.specPath = name + ".spec";
+    part.definition.approximations = {approximation};
+    const std::string text = fmt::format(
+        "op {} {{\n  dim n\n  in  x : f32[n]\n  out y : f32[n]\n\n  y[i] = {}(x[i])\n}}\n", name,
+        approximation);
+    Diagnostics diagnostics;
+    std::vector<OperatorInstances> found;
+    if (loadSpecText(text, {}, part.spec, diagnostics))
+      found = instances(part.spec, diagnostics);
+    if (!diagnostics.empty()) {
+      printDiagnostics(diagnostics, options.specs.json);
+      return false;
+    }
+    part.entry = std::move(found.at(0));
+  }
+  return true;
+}
+
+/// A ptxas that is named must be there; one that is not found leaves PTX alone.
+bool BundleCommand::findTools() {
+  if (options.ptxOnly)
+    return true;
+  std::string error;
+  settings.ptxas = nvptx::findTool("ptxas", options.ptxas, "H3GEN_PTXAS", error);
+  if (settings.ptxas)
+    return true;
+  outcome = ExitCode::Lacking;
+  if (!options.ptxas.empty() || std::getenv("H3GEN_PTXAS")) {
+    printError(error);
+    return false;
+  }
+  printError("no cubins: " + error +
+             "; the bundle holds PTX alone, which a host must allow to be used");
+  return true;
+}
+
+bool BundleCommand::openCache() {
+  probeSettings = settings;
+  probeSettings.compile.schedule = kProbeSchedule;
+  if (options.noCache)
+    return true;
+  std::string error;
+  cache = Cache::fromEnvironment(error);
+  if (!error.empty()) {
+    printError(error);
+    return false;
+  }
+  if (cache) {
+    images = ImageCache::make(*cache, settings);
+    probeImages = ImageCache::make(*cache, probeSettings);
+  }
+  settings.cache = images.get();
+  probeSettings.cache = probeImages.get();
+  return true;
+}
+
+/// Compiles everything. False if the bundle cannot be written.
+bool BundleCommand::compileAll() {
+  std::vector<ImageJob> jobs;
+  std::vector<Part *> parts;
+  for (std::deque<Part> *list : {&operators, &probes})
+    for (Part &part : *list)
+      for (const OperatorSetFile::Target &row : set.targets) {
+        jobs.push_back({&part.specPath, &part.spec, &part.entry, row.target,
+                        part.isProbe ? &probeSettings : &settings});
+        parts.push_back(&part);
+      }
+  compileImages(jobs, options.threads, [&](size_t job, CompiledImage image) {
+    if (image.fault == CompiledImage::Fault::None)
+      fmt::print("{}\n", describe(jobs[job], image));
+    parts[job]->images.push_back(std::move(image));
+  });
+  if (cache)
+    cache->trim();
+  bool isGood = true;
+  for (std::deque<Part> *list : {&operators, &probes})
+    for (const Part &part : *list)
+      isGood = judge(part) && isGood;
+  return isGood;
+}
+
+/// Prints what is missing of a part. False if that must not be.
+bool BundleCommand::judge(const Part &part) {
+  size_t refusals = 0, faults = 0;
+  for (const CompiledImage &image : part.images) {
+    if (image.fault == CompiledImage::Fault::None)
+      continue;
+    ++faults;
+    refusals += image.fault == CompiledImage::Fault::NotCompiled;
+    if (options.allowMissing && !part.isProbe)
+      fmt::print(stderr, "h3gen: note: missing in the bundle: {}\n", image.error);
+    else
+      printError(image.error);
+  }
+  // What no target takes is bad input.
+  const bool isBad = refusals == part.images.size();
+  if (faults)
+    outcome = worse(outcome, isBad                                   ? ExitCode::BadInput
+                             : options.allowMissing && !part.isProbe ? ExitCode::Good
+                                                                     : ExitCode::Lacking);
+  return !isBad && (faults == 0 || (options.allowMissing && !part.isProbe));
+}
+
+/// The instances of a part on each target, from its images' plans.
+bool BundleCommand::readPlans(Part &part) {
+  part.definition.name = part.name();
+  for (const auto &program : part.entry.programs) {
+    bundle::DefinedInstance &instance = part.definition.instances.emplace_back();
+    instance.digest = meaningOf(*program);
+    for (const auto &[name, type] : program->typeArguments)
+      instance.typeArguments.emplace_back(h3::name(type));
+  }
+  for (const CompiledImage &image : part.images) {
+    bundle::Operator &op = part.operators.emplace_back();
+    if (image.fault != CompiledImage::Fault::None)
+      continue;
+    const auto document = json::Document::parse(image.plans);
+    if (!document) {
+      printError("the plans of " + part.name() + ": " + document.error().message);
+      return false;
+    }
+    for (const json::Value &value : document->root()) {
+      auto plan = plan::fromJson(value);
+      if (!plan) {
+        printError("the plans of " + part.name() + ": " + plan.error().message);
+        return false;
+      }
+      op.instances.push_back({std::move(*plan), {}});
+    }
+  }
+  return true;
+}
+
+/// Of all instances, on all threads: the interpreter is what takes the time.
+bool BundleCommand::makeChecks() {
+  struct Job {
+    Part *part;
+    size_t instance;
+    std::string error;
+  };
+  std::vector<Job> jobs;
+  for (std::deque<Part> *list : {&operators, &probes})
+    for (Part &part : *list) {
+      if (!readPlans(part))
+        return false;
+      for (size_t i = 0; i < part.entry.programs.size(); ++i)
+        jobs.push_back({&part, i, {}});
+    }
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < jobs.size();) {
+      Job &job = jobs[i];
+      std::vector<bundle::Instance *> targets;
+      for (bundle::Operator &op : job.part->operators)
+        if (!op.instances.empty())
+          targets.push_back(&op.instances[job.instance]);
+      const Program &program = *job.part->entry.programs[job.instance];
+      auto checks = job.part->isProbe ? makeProbeChecks(program, targets, job.error)
+                                      : makeSelfChecks(program, targets, job.error);
+      if (checks)
+        job.part->definition.instances[job.instance].checks = std::move(*checks);
+    }
+  };
+  {
+    const size_t threads = options.threads ? options.threads : std::thread::hardware_concurrency();
+    std::vector<std::jthread> workers;
+    for (size_t i = 0; i < std::clamp<size_t>(threads, 1, jobs.size()); ++i)
+      workers.emplace_back(work);
+  }
+  bool isGood = true;
+  for (const Job &job : jobs)
+    if (!job.error.empty()) {
+      printError("the self-checks of " + job.part->name() + ": " + job.error);
+      isGood = false;
+    }
+  return isGood;
+}
+
+void BundleCommand::addImages(bundle::Contents &contents, Part &part, size_t target) {
+  for (const ImageFile &made : part.images[target].files) {
+    if (made.ending != ".ptx" && made.ending != ".cubin")
+      continue;
+    bundle::Image image;
+    image.name = part.name() + "." + std::string(set.targets[target].target->name) + made.ending;
+    image.kind = made.ending == ".ptx" ? bundle::ImageKind::Ptx : bundle::ImageKind::Cubin;
+    image.bytes = std::as_bytes(std::span(made.contents));
+    image.ptxVersion = part.images[target].summary->ptxVersion;
+    // Which of the images it is says the sorted list; here it matters that there is one.
+    (image.kind == bundle::ImageKind::Ptx ? part.operators[target].ptx
+                                          : part.operators[target].cubin) = 0;
+    contents.images.push_back(std::move(image));
+  }
+}
+
+bundle::Contents BundleCommand::assembleContents() {
+  bundle::Contents contents;
+  contents.name = set.name;
+  contents.compiler = H3GEN_VERSION;
+  contents.assembler = settings.ptxas ? settings.ptxas->version : "";
+  for (size_t target = 0; target < set.targets.size(); ++target) {
+    const Target &row = *set.targets[target].target;
+    bundle::OperatorSet &result = contents.sets.emplace_back();
+    result.target = row.name;
+    result.backend = row.backend;
+    result.major = row.major;
+    result.minor = row.minor;
+    result.enabled = set.targets[target].enabled;
+    for (std::deque<Part> *list : {&operators, &probes})
+      for (size_t index = 0; index < list->size(); ++index) {
+        Part &part = (*list)[index];
+        bundle::Operator &op = part.operators[target];
+        if (op.instances.empty()) {
+          result.missing.push_back(part.name());
+          continue;
+        }
+        addImages(contents, part, target);
+        op.definition = static_cast<uint32_t>(index);
+        (part.isProbe ? result.probes : result.operators).push_back(std::move(op));
+      }
+  }
+  for (Part &part : operators)
+    contents.operators.push_back(std::move(part.definition));
+  for (Part &part : probes)
+    contents.probes.push_back(std::move(part.definition));
+  std::ranges::sort(contents.images, {}, &bundle::Image::name);
+  return contents;
+}
+
+ExitCode BundleCommand::run() {
+  if (!readFile() || !loadOperators() || !loadProbes())
+    return ExitCode::BadInput;
+  if (!findTools())
+    return outcome;
+  if (!openCache())
+    return ExitCode::BadInput;
+  if (!compileAll())
+    return outcome;
+  if (!makeChecks())
+    return ExitCode::BadInput;
+  const bundle::Contents contents = assembleContents();
+  auto bytes = bundle::write(contents);
+  if (!bytes) {
+    printError("the bundle cannot be written: " + bytes.error().message);
+    return ExitCode::BadInput;
+  }
+  if (!writeFile(options.output, *bytes))
+    return ExitCode::BadInput;
+  fmt::print("{}: {} operators for {} targets, {} bytes\n", options.output,
+             contents.operators.size(), contents.sets.size(), bytes->size());
+  return outcome;
+}
+
+} // namespace
+
+void registerBundle(CLI::App &app, Outcome outcome) {
+  auto options = std::make_shared<BundleOptions>();
+  CLI::App *command =
+      app.add_subcommand("bundle", "Compile an operator set for its targets into one file");
+  command->add_option("SET", options->path, "Operator-set file (*.opset)")->required();
+  command->add_option("-o,--output", options->output, "The bundle")->required()->type_name("FILE");
+  command->add_flag("--allow-missing", options->allowMissing,
+                    "Leave out operators that a target has no code for; its set is incomplete");
+  command->add_flag("--ptx-only", options->ptxOnly, "Do not look for ptxas");
+  command->add_option("--ptxas", options->ptxas, "The ptxas to use");
+  command
+      ->add_option("-j,--jobs", options->threads,
+                   "Images compiled at once; as many as the machine runs")
+      ->type_name("N");
+  command->add_flag("--no-cache", options->noCache,
+                    "Neither use nor keep results of earlier calls");
+  options->specs.addTo(*command);
+  command->callback([options, outcome] { *outcome = BundleCommand(*options).run(); });
+}
+
+} // namespace h3

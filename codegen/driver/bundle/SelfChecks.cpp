@@ -1,0 +1,228 @@
+//===-- codegen/driver/bundle/SelfChecks.cpp - Calls with known results, made -===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "codegen/driver/bundle/SelfChecks.h"
+
+#include "codegen/contract/Contract.h"
+#include "codegen/driver/bundle/CheckDrawer.h"
+#include "dsl/interpreter/Interpreter.h"
+#include "dsl/program/Dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+namespace h3 {
+
+using bundle::SelfCheck;
+
+namespace {
+
+struct Free {
+  void operator()(std::byte *memory) const { std::free(memory); }
+};
+
+/// The memory of one tensor, aligned as a device's.
+struct Buffer {
+  explicit Buffer(uint64_t bytes)
+      : memory(static_cast<std::byte *>(std::aligned_alloc(256, (bytes + 255) / 256 * 256))),
+        bytes(memory.get(), bytes) {}
+
+  std::unique_ptr<std::byte, Free> memory;
+  std::span<std::byte> bytes;
+};
+
+/// Runs \p check on the interpreter and keeps the digest of its outputs. False with \p error set.
+bool interpretCheck(const Program &program, const plan::OperatorPlan &contract, SelfCheck &check,
+                    std::string &error) {
+  std::vector<Buffer> buffers;
+  std::vector<plan::Tensor> tensors;
+  for (size_t index = 0; index < check.tensors.size(); ++index) {
+    const Buffer &buffer = buffers.emplace_back(bufferBytes(contract, check, index));
+    fillBuffer(contract, check, index, buffer.bytes);
+    tensors.push_back(
+        tensorOf(contract, check, index, reinterpret_cast<uint64_t>(buffer.memory.get())));
+  }
+  const size_t count = program.tensors.size();
+  for (size_t member = 0; member < tensors.size(); member += count) {
+    const auto bound =
+        plan::bind(contract, std::span(tensors).subspan(member, count), check.parameters);
+    if (const plan::Decline *decline = std::get_if<plan::Decline>(&bound)) {
+      error = plan::describe(contract, *decline);
+      return false;
+    }
+    const plan::Binding &binding = std::get<plan::Binding>(bound);
+    Arguments arguments;
+    arguments.dims.assign(binding.dims.begin(), binding.dims.begin() + program.dims.size());
+    arguments.parameters.assign(binding.parameters.begin(),
+                                binding.parameters.begin() + program.parameters.size());
+    for (size_t i = 0; i < count; ++i) {
+      const plan::BoundTensor &tensor = binding.tensors[i];
+      TensorView view;
+      view.data = reinterpret_cast<std::byte *>(tensor.address);
+      view.strides.assign(tensor.strides.begin(),
+                          tensor.strides.begin() + program.tensors[i].extents.size());
+      arguments.tensors.push_back(std::move(view));
+    }
+    if (std::optional<std::string> problem = interpret(program, arguments)) {
+      error = *problem;
+      return false;
+    }
+  }
+  std::vector<std::span<const std::byte>> bytes;
+  for (const Buffer &buffer : buffers)
+    bytes.push_back(buffer.bytes);
+  check.outputs = digestOfOutputs(contract, check, bytes);
+  return true;
+}
+
+bool hasSpecials(const SelfCheck &check) {
+  return std::ranges::any_of(check.tensors, [](const bundle::CheckTensor &tensor) {
+    return tensor.values == bundle::Values::Mixed || tensor.values == bundle::Values::AnyBits;
+  });
+}
+
+/// Which of the kept checks each variant of each target has: one without and one with specials.
+class Coverage {
+public:
+  explicit Coverage(std::span<bundle::Instance *const> targets) : targets(targets) {
+    for (bundle::Instance *instance : targets) {
+      instance->checksOfVariant.assign(instance->plan.variants.size(), {});
+      has.emplace_back(instance->plan.variants.size());
+    }
+  }
+
+  /// Gives \p check, as number \p index, to the variants that serve it and lack one of its kind.
+  bool offer(const SelfCheck &check, uint32_t index) {
+    bool isTaken = false;
+    for (size_t t = 0; t < targets.size(); ++t)
+      for (size_t v = 0; v < has[t].size(); ++v) {
+        bool &slot = has[t][v][hasSpecials(check)];
+        if (slot || !checkFor(targets[t]->plan, v, check).empty())
+          continue;
+        slot = isTaken = true;
+        targets[t]->checksOfVariant[v].push_back(index);
+      }
+    return isTaken;
+  }
+
+  bool isComplete() const {
+    return std::ranges::all_of(has, [](const auto &variants) {
+      return std::ranges::all_of(variants, [](const auto &slots) { return slots[0] && slots[1]; });
+    });
+  }
+
+  /// A variant without any check, in words; empty if there is none.
+  std::string lacking() const {
+    for (size_t t = 0; t < targets.size(); ++t)
+      for (size_t v = 0; v < has[t].size(); ++v)
+        if (!has[t][v][0] && !has[t][v][1])
+          return targets[t]->plan.variants[v].entry;
+    return {};
+  }
+
+private:
+  std::span<bundle::Instance *const> targets;
+  std::vector<std::vector<std::array<bool, 2>>> has;
+};
+
+std::optional<std::vector<SelfCheck>> interpretAll(const Program &program,
+                                                   const plan::OperatorPlan &contract,
+                                                   std::vector<SelfCheck> checks,
+                                                   std::string &error) {
+  for (SelfCheck &check : checks)
+    if (!interpretCheck(program, contract, check, error))
+      return std::nullopt;
+  return checks;
+}
+
+} // namespace
+
+std::optional<std::vector<SelfCheck>> makeSelfChecks(const Program &program,
+                                                     std::span<bundle::Instance *const> targets,
+                                                     std::string &error) {
+  const std::optional<plan::OperatorPlan> contract = contractOf(program, error);
+  if (!contract)
+    return std::nullopt;
+  CheckDrawer drawer(program, *contract);
+  Coverage coverage(targets);
+  std::vector<SelfCheck> kept;
+  for (unsigned attempt = 0; !coverage.isComplete() && attempt < CheckDrawer::kAttempts;
+       ++attempt) {
+    const std::optional<SelfCheck> check = drawer.draw(attempt);
+    if (check && coverage.offer(*check, static_cast<uint32_t>(kept.size())))
+      kept.push_back(*check);
+  }
+  if (const std::string entry = coverage.lacking(); !entry.empty()) {
+    error =
+        fmt::format("no self-check of {} calls was served by {}", CheckDrawer::kAttempts, entry);
+    return std::nullopt;
+  }
+  return interpretAll(program, *contract, std::move(kept), error);
+}
+
+std::optional<std::vector<SelfCheck>> makeProbeChecks(const Program &program,
+                                                      std::span<bundle::Instance *const> targets,
+                                                      std::string &error) {
+  const std::optional<plan::OperatorPlan> contract = contractOf(program, error);
+  if (!contract)
+    return std::nullopt;
+  std::vector<SelfCheck> checks;
+  for (bundle::Values values : {bundle::Values::AnyBits, bundle::Values::Finite}) {
+    bundle::CheckTensor tensor;
+    tensor.extents = {1 << 16};
+    tensor.strides = {1};
+    tensor.elements = 1 << 16;
+    tensor.values = values;
+    checks.push_back({1 + checks.size(), {tensor, tensor}, {}, {}});
+    checks.back().tensors[1].values = bundle::Values::Finite;
+  }
+  for (bundle::Instance *instance : targets)
+    instance->checksOfVariant.assign(instance->plan.variants.size(), {0, 1});
+  return interpretAll(program, *contract, std::move(checks), error);
+}
+
+std::vector<std::string> approximationsOf(const Program &program) {
+  std::set<std::string> names;
+  for (const Expr &expr : program.expressions)
+    if (expr.kind == Expr::Kind::Builtin)
+      switch (expr.op) {
+      case Builtin::RsqrtApprox:
+      case Builtin::Ex2ApproxFtz:
+      case Builtin::RcpApproxFtz:
+      case Builtin::SqrtApprox:
+        names.emplace(spelling(expr.op));
+        break;
+      default:
+        break;
+      }
+  return {names.begin(), names.end()};
+}
+
+bundle::Digest meaningOf(const Program &program) {
+  std::string text = dump(program);
+  std::set<std::string> orders;
+  for (const Order &order : program.orders) {
+    std::string line = "order " + order.name + " =";
+    for (const Order::Digit &digit : order.digits)
+      line += fmt::format(" {}:{}", digit.isNamed() ? digit.name : "_",
+                          digit.radix ? std::to_string(*digit.radix) : "_");
+    for (const Order::Stage &stage : order.stages)
+      line +=
+          fmt::format(" then {} {}", static_cast<int>(stage.join), order.digits[stage.digit].name);
+    orders.insert(line + "\n");
+  }
+  for (const std::string &order : orders)
+    text += order;
+  bundle::Sha256 hash;
+  hash.add("h3 program 1\n");
+  hash.add(text);
+  return hash.finish();
+}
+
+} // namespace h3
