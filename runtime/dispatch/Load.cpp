@@ -340,10 +340,17 @@ std::optional<Refusal> Runtime::forget(DLDevice where, void *stream) {
   const uintptr_t key =
       api.key ? api.key(api.user, where.device_id, stream) : reinterpret_cast<uintptr_t>(stream);
   Context *context = contexts.find(driver, where.device_id, key);
+  if (!context) {
+    // A stream that no call was on, of a context that others were in.
+    void *handle = nullptr;
+    if (api.resolve(api.user, where.device_id, stream, &handle).kind == H3RT_DRIVER_OK)
+      for (const auto &known : ownedContexts)
+        if (known->driver == driver && known->handle == handle && !known->isForgotten)
+          context = known.get();
+  }
   if (!context)
     return std::nullopt;
-  if (driver->loadsImages() && context->handle)
-    unloadModules(*context);
+  unloadModules(*context);
   context->isForgotten = true;
   contexts.remove(context);
   return std::nullopt;

@@ -164,7 +164,8 @@ typedef struct h3rt_operator h3rt_operator;
 typedef struct h3rt_options {
   size_t size;
   uint32_t flags; /* H3RT_ALLOW_PTX and so on */
-  /* Takes the lines of verbose mode, without a line end, from any thread. NULL: standard error. */
+  /* Takes the lines of verbose mode, without a line end, from any thread. NULL: standard error. It
+   * must not call the runtime. */
   void (*log)(void *user, const char *line);
   void *log_user;
 } h3rt_options;

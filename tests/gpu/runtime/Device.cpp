@@ -160,10 +160,10 @@ Call::Call(const std::string &golden, const char *file, const char *prefix,
     if (!view)
       fail(reference + ": " + view.error().message);
     const plan::DType type = tensor::dtype(view->tensor->type);
-    std::vector<std::byte> bytes =
-        each.isOutput ? view->packed()
-                      : std::vector<std::byte>(view->tensor->data.span().begin(),
-                                               view->tensor->data.span().end());
+    std::vector<std::byte> bytes = each.isOutput
+                                       ? view->packed()
+                                       : std::vector<std::byte>(view->tensor->data.span().begin(),
+                                                                view->tensor->data.span().end());
     std::vector<int64_t> strides = view->view.strides;
     uint64_t offset = static_cast<uint64_t>(view->view.offset) * plan::bytes(type);
     if (each.isOutput) {
@@ -172,8 +172,8 @@ Call::Call(const std::string &golden, const char *file, const char *prefix,
       offset = 0;
     }
     Buffer buffer(bytes.data(), bytes.size());
-    parts.push_back({view->view.extents, strides, std::move(buffer), std::move(bytes), type,
-                     each.isOutput});
+    parts.push_back(
+        {view->view.extents, strides, std::move(buffer), std::move(bytes), type, each.isOutput});
     DLTensor tensor{};
     tensor.byte_offset = offset;
     views.push_back(tensor);

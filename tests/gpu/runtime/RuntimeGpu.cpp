@@ -53,8 +53,7 @@ Call qk(const char *prefix) {
                {"{case}.k_out", true}});
 }
 Call swiglu(const char *prefix) {
-  return Call(goldenPath, "swiglu.safetensors", prefix,
-              {{"{case}.x", false}, {"{case}.y", true}});
+  return Call(goldenPath, "swiglu.safetensors", prefix, {{"{case}.x", false}, {"{case}.y", true}});
 }
 Call residual(const char *prefix) {
   return Call(goldenPath, "scaled_residual.safetensors", prefix,
@@ -228,8 +227,7 @@ void eightThreads() {
       Call second = swiglu("3_wide");
       lock.unlock();
       for (int round = 0; round < 50; ++round) {
-        checkServed(first, runtime.find(t % 2 ? "qk_norm_rope" : "residual_rms_norm<f32>"),
-                    stream);
+        checkServed(first, runtime.find(t % 2 ? "qk_norm_rope" : "residual_rms_norm<f32>"), stream);
         checkServed(second, runtime.find("swiglu<f16>"), stream);
         calls += 2;
       }
@@ -250,8 +248,7 @@ void damagedImage() {
   for (bundle::Image &image : contents.images) {
     if (image.kind != bundle::ImageKind::Cubin || !image.name.starts_with("swiglu."))
       continue;
-    std::vector<std::byte> &bytes =
-        kept.emplace_back(image.bytes.begin(), image.bytes.end());
+    std::vector<std::byte> &bytes = kept.emplace_back(image.bytes.begin(), image.bytes.end());
     for (size_t at = 0; at + 4 <= bytes.size(); ++at)
       if (std::memcmp(&bytes[at], log2e, 4) == 0) {
         bytes[at] ^= std::byte(1);
@@ -322,8 +319,7 @@ void destroyedContext() {
   makeCurrent(nullptr);
   destroyContext(context);
   const h3rt::Result result = call->run(op, stream);
-  expect(result.failed() && result.raw().failure == H3RT_FAILURE_CONTEXT_DESTROYED,
-         result.text());
+  expect(result.failed() && result.raw().failure == H3RT_FAILURE_CONTEXT_DESTROYED, result.text());
   std::printf("  %s\n", result.text().c_str());
   for (int round = 0; round < 3; ++round) {
     cuda::CUcontext fresh = createContext();
@@ -387,9 +383,8 @@ void times() {
     double raw = 0, served = 0, declined = 0;
     // Short batches: the queue must not fill up.
     for (int batch = 0; batch < 50; ++batch) {
-      raw += nanoseconds(100, [&] {
-        api().launchKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
-      });
+      raw += nanoseconds(
+          100, [&] { api().launchKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr); });
       must(api().streamSynchronize(stream), "cuStreamSynchronize");
       served += nanoseconds(100, [&] { op(stream, tensors.data(), tensors.size()); });
       must(api().streamSynchronize(stream), "cuStreamSynchronize");
@@ -448,8 +443,7 @@ int main(int argc, char **argv) {
     h3rt::Runtime runtime = open();
     h3rt_device_info info{};
     info.size = sizeof(info);
-    if (h3rt_get_device(runtime.get(), {kDLCUDA, 0}, &info) != H3RT_OK ||
-        info.enabled_count == 0) {
+    if (h3rt_get_device(runtime.get(), {kDLCUDA, 0}, &info) != H3RT_OK || info.enabled_count == 0) {
       std::printf("skipped: no GPU that the bundle serves: %s\n", h3rt_last_error());
       return 3;
     }

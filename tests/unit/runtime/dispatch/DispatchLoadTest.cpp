@@ -191,10 +191,12 @@ TEST_F(DispatchLoad, WhatIsForgottenIsReleasedAndLoadedAgain) {
   open();
   EXPECT_EQ(call(shift), H3RT_SERVED);
   EXPECT_EQ(host.stub.alive(), 1) << "its module";
-  ASSERT_EQ(h3rt_forget(host.runtime, {kDLCUDA, 1}, stream), H3RT_OK) << h3rt_last_error();
-  EXPECT_EQ(host.stub.alive(), 0);
-  EXPECT_EQ(call(shift), H3RT_SERVED) << host.text();
-  EXPECT_EQ(host.stub.alive(), 1);
+  for (void *any : {stream, host.stub.createStream(context)}) {
+    ASSERT_EQ(h3rt_forget(host.runtime, {kDLCUDA, 1}, any), H3RT_OK) << h3rt_last_error();
+    EXPECT_EQ(host.stub.alive(), 0);
+    EXPECT_EQ(call(shift), H3RT_SERVED) << host.text();
+    EXPECT_EQ(host.stub.alive(), 1);
+  }
 }
 
 // S32: modules belong to contexts.

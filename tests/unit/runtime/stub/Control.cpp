@@ -33,6 +33,7 @@ Control::Control(const char *path) {
   get(clearCalls, library, "stubClearCalls");
   get(alive, library, "stubAlive");
   get(calledSymbols, library, "stubCalledSymbols");
+  get(setIdle, library, "stubSetIdle");
   get(kernelsRun, library, "stubKernelsRun");
   get(lastFault, library, "stubLastFault");
   get(createContext, library, "stubCreateContext");

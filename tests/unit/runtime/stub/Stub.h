@@ -53,6 +53,8 @@ struct Control {
   int (*alive)();
   /// Symbols that have been called, with the newline between them, in the order of the first call.
   const char *(*calledSymbols)();
+  /// Contexts, launches and nothing else do nothing at all from now on: for timing the runtime.
+  void (*setIdle)(bool isIdle);
   /// Kernels run, by any thread; what the interpreter said of the last that failed.
   unsigned (*kernelsRun)();
   const char *(*lastFault)();
