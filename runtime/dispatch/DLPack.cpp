@@ -44,10 +44,17 @@ bool readTensor(const DLTensor &from, plan::Tensor &to) {
   to.dtype = dtypeOf(from.dtype);
   to.rank = static_cast<uint8_t>(std::min(rank, 255u));
   std::copy_n(from.shape, known, to.extents.begin());
-  if (from.strides)
+  if (from.strides) {
     std::copy_n(from.strides, known, to.strides.begin());
-  else if (rank <= plan::kMaxHostRank)
-    to.strides = plan::Tensor::contiguous(0, to.dtype, std::span(from.shape, rank)).strides;
+  } else {
+    // As Tensor::contiguous has it: a stride that overflows is saturated, the call then declined.
+    int64_t stride = 1;
+    for (unsigned axis = known; axis-- > 0;) {
+      to.strides[axis] = stride;
+      if (from.shape[axis] > 1 && __builtin_mul_overflow(stride, from.shape[axis], &stride))
+        stride = INT64_MAX;
+    }
+  }
   return true;
 }
 

@@ -16,7 +16,7 @@ using plan::DeclineReason;
 Problem problemOf(const Driver &driver, h3rt_driver_result status, const std::string &step) {
   Problem problem;
   problem.code = status.code;
-  problem.text = step + ": " + driver.codeText(status.code);
+  problem.text = status.code ? step + ": " + driver.codeText(status.code) : step;
   switch (status.kind) {
   case H3RT_DRIVER_MISSING:
     problem.reason = DeclineReason::NoDriver;
@@ -266,6 +266,13 @@ const Entry *Runtime::loadLocked(Operator &op, Driver &driver, DLDevice where, v
   return published;
 }
 
+/// Why there is no device, of what `deviceOf` wrote.
+static Refusal noDevice(const h3rt_result &result) {
+  return {H3RT_NOT_FOUND,
+          static_cast<const Entry *>(result.opaque[1])->explanation + ": " +
+              std::string(plan::meaning(static_cast<DeclineReason>(result.reason)))};
+}
+
 /// What a result says, for a status of its own.
 static Refusal refusalOf(const Operator &op, const h3rt_result &result) {
   return {H3RT_NOT_LOADED, op.name + ": " + Runtime::describe(op, result)};
@@ -280,7 +287,7 @@ std::optional<Refusal> Runtime::preload(DLDevice where, void *stream) {
   h3rt_result result{};
   Device *device = deviceOf(*driver, where.device_id, result);
   if (!device)
-    return Refusal{H3RT_NOT_FOUND, static_cast<const Entry *>(result.opaque[1])->explanation};
+    return noDevice(result);
   const h3rt_driver &api = driver->api;
   const uintptr_t key = !api.load ? 0
                         : api.key ? api.key(api.user, where.device_id, stream)
@@ -318,7 +325,7 @@ std::optional<Refusal> Runtime::deviceInfo(DLDevice where, h3rt_device_info &inf
   h3rt_result result{};
   Device *device = deviceOf(*driver, where.device_id, result);
   if (!device)
-    return Refusal{H3RT_NOT_FOUND, static_cast<const Entry *>(result.opaque[1])->explanation};
+    return noDevice(result);
   std::strncpy(info.target, device->target.c_str(), sizeof(info.target) - 1);
   for (const auto &row : table.rows()) {
     if (row->target != device->target)
