@@ -2,7 +2,6 @@
 // Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-
 //
 // What this folder needs of the CUDA driver's C interface, so that no CUDA header or library is
 // needed to build. Names and numbers are those of NVIDIA's CUDA Driver API reference.

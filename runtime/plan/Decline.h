@@ -71,6 +71,9 @@ enum class DeclineDetail : uint8_t {
   ExpressionOverflow, ///< a grid, block, shared size or argument of variant i overflowed
   NoVariant,          ///< no variant's guards hold
   MemberOverlap,      ///< output t of `member` overlaps tensor i of `otherMember`
+  NoData,             ///< t has elements and its address is 0
+  OtherDevice,    ///< t is on device f, the first tensor on device e (DLPack's type << 32 | number)
+  NoDeviceDriver, ///< t is on device f, of a kind that no driver serves
 };
 
 /// A declined call. Fields not named by `detail` are -1 (tensor, axis, index) or 0.

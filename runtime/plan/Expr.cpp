@@ -7,6 +7,7 @@
 #include "runtime/plan/Checked.h"
 #include "runtime/plan/Plan.h"
 
+#include <bit>
 #include <cassert>
 
 namespace h3::plan {
@@ -37,13 +38,18 @@ static std::optional<int64_t> apply(ExprOp op, int64_t a, int64_t b) {
     return checkedSub(a, b);
   case ExprOp::Mul:
     return checkedMul(a, b);
+  // Almost every divisor is a power of two, and a division costs as much as all the rest.
   case ExprOp::FloorDiv:
     if (b <= 0)
       return std::nullopt;
+    if ((b & (b - 1)) == 0)
+      return a >> std::countr_zero(static_cast<uint64_t>(b));
     return a / b - (a % b < 0 ? 1 : 0);
   case ExprOp::FloorMod:
     if (b <= 0)
       return std::nullopt;
+    if ((b & (b - 1)) == 0)
+      return a & (b - 1);
     return a % b + (a % b < 0 ? b : 0);
   case ExprOp::Min:
     return a < b ? a : b;
@@ -66,8 +72,11 @@ static std::optional<int64_t> apply(ExprOp op, int64_t a, int64_t b) {
   }
 }
 
-std::optional<int64_t> evaluateExpr(const OperatorPlan &plan, ExprId expr, const Binding &binding) {
-  const ExprNode &node = plan.nodes[expr];
+/// The value of a node without operands, which most operands are; none, with `isLeaf` false, of
+/// another.
+static inline std::optional<int64_t> leaf(const OperatorPlan &plan, const ExprNode &node,
+                                          const Binding &binding, bool &isLeaf) {
+  isLeaf = true;
   switch (node.op) {
   case ExprOp::Constant:
     return node.value;
@@ -88,9 +97,20 @@ std::optional<int64_t> evaluateExpr(const OperatorPlan &plan, ExprId expr, const
     return static_cast<int64_t>(bits);
   }
   default:
-    break;
+    isLeaf = false;
+    return std::nullopt;
   }
-  std::optional<int64_t> a = evaluateExpr(plan, node.lhs, binding);
+}
+
+std::optional<int64_t> evaluateExpr(const OperatorPlan &plan, ExprId expr, const Binding &binding) {
+  bool isLeaf = false;
+  const ExprNode &node = plan.nodes[expr];
+  std::optional<int64_t> a = leaf(plan, node, binding, isLeaf);
+  if (isLeaf)
+    return a;
+  a = leaf(plan, plan.nodes[node.lhs], binding, isLeaf);
+  if (!isLeaf)
+    a = evaluateExpr(plan, node.lhs, binding);
   if (!a)
     return std::nullopt;
   if (node.op == ExprOp::Not)
@@ -99,7 +119,9 @@ std::optional<int64_t> evaluateExpr(const OperatorPlan &plan, ExprId expr, const
     return 0;
   if (node.op == ExprOp::Or && *a != 0)
     return 1;
-  std::optional<int64_t> b = evaluateExpr(plan, node.rhs, binding);
+  std::optional<int64_t> b = leaf(plan, plan.nodes[node.rhs], binding, isLeaf);
+  if (!isLeaf)
+    b = evaluateExpr(plan, node.rhs, binding);
   if (!b)
     return std::nullopt;
   if (node.op == ExprOp::And || node.op == ExprOp::Or)

@@ -220,6 +220,13 @@ public:
       return tensor() + " of member " + std::to_string(decline.member) + " overlaps " + other() +
              " of member " + std::to_string(decline.otherMember) +
              ", the contract keeps members apart";
+    case DeclineDetail::NoData:
+      return tensor() + " has elements and no data: its address is 0";
+    case DeclineDetail::OtherDevice:
+      return tensor() + " is on " + device(decline.found) + ", the first tensor on " +
+             device(decline.expected);
+    case DeclineDetail::NoDeviceDriver:
+      return tensor() + " is on " + device(decline.found) + ", for which there is no driver";
     }
     return std::string(meaning(decline.reason));
   }
@@ -232,6 +239,11 @@ private:
   const std::string &parameter() const { return plan.parameters[decline.index].name; }
   std::string extent() const { return toText(plan, spec().extents[decline.axis]); }
   std::string variant() const { return " of variant " + plan.variants[decline.index].name; }
+  /// Of DLPack's device type in the upper half and its number in the lower.
+  static std::string device(int64_t number) {
+    return "device " + std::to_string(static_cast<int32_t>(number)) + " of DLPack type " +
+           std::to_string(number >> 32);
+  }
   std::string direction() const { return std::string(1, "xyz"[decline.axis]) + " extent"; }
 
   /// `r = 48`, or `48` where the contract has the number itself.

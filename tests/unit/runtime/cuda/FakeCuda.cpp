@@ -310,6 +310,17 @@ EXPORT int cuStreamSynchronize(void *) {
   const int result = call("cuStreamSynchronize", true);
   return result == 0 && state().isCapturing ? 900 : result; // ..._STREAM_CAPTURE_UNSUPPORTED
 }
+EXPORT int cuStreamGetCtx(void *, void **context) {
+  *context = state().contexts.empty() ? nullptr : state().contexts.back();
+  return call("cuStreamGetCtx", false);
+}
+EXPORT int cuStreamIsCapturing(void *, int *status) {
+  *status = state().isCapturing;
+  return call("cuStreamIsCapturing", true);
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int *) {
+  return call("cuThreadExchangeStreamCaptureMode", false);
+}
 EXPORT int cuStreamBeginCapture_v2(void *, int mode) {
   const int result = call("cuStreamBeginCapture", true, std::to_string(mode));
   state().isCapturing |= result == 0;
