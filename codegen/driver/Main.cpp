@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   h3::registerExplain(app, outcome);
   h3::registerLint(app, outcome);
   h3::registerSchedules(app, outcome);
+  h3::registerProve(app, outcome);
   h3::registerFormat(app, outcome);
   h3::registerLanguageServer(app, outcome);
   try {
