@@ -67,6 +67,8 @@ ExitCode proveInstance(const Program &program, const Target &target, const Prove
                kernel.verdict == prove::Verdict::Proved ? "proved" : kernel.problem);
     for (const std::string &rows : kernel.allRows)
       fmt::print("    all {}\n", rows);
+    for (const std::string &rows : kernel.notAllRows)
+      fmt::print("    not all {}\n", rows);
     fmt::print("    calls {}, steps {}\n", kernel.calls.size(), kernel.steps);
   }
   std::vector<std::string> rewrites;

@@ -7,7 +7,6 @@
 
 #include "dsl/interpreter/Evaluator.h"
 #include "dsl/interpreter/Resolved.h"
-#include "runtime/plan/List.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +21,7 @@ static_assert(interpreter::EvaluationDomain<TermDomain>);
 KernelRun::KernelRun(const Subject &subject, size_t variant, TermStore &terms, ptx::Code decoded)
     : subject(subject), only(*subject.plan), terms(terms), code(std::move(decoded)),
       machine(std::make_unique<TermMachine>(terms, code, subject.canonicalNaN)),
-      picked(pickedAxesOf(*subject.program)) {
+      dead(deadCodeOf(*code.kernel)), picked(pickedAxesOf(*subject.program)) {
   only.variants = {subject.plan->variants[variant]};
   for (const Tensor &tensor : subject.program->tensors)
     names.tensors.push_back(tensor.name);
@@ -47,7 +46,16 @@ std::optional<KernelRun::Bound> KernelRun::bind(const Call &call) const {
   auto binding = plan::bind(only, tensors, parameters);
   if (!std::holds_alternative<plan::Binding>(binding))
     return std::nullopt;
-  Bound bound{std::get<plan::Binding>(binding), {}};
+  Bound bound{std::get<plan::Binding>(binding), {}, nullptr};
+  if (only.each) {
+    // A list of this one member.
+    bound.list = std::make_shared<plan::ListCall>();
+    if (bound.list->evaluate(only, tensors, parameters))
+      return std::nullopt;
+    if (!bound.list->launches().empty())
+      bound.launch = bound.list->launches().front();
+    return bound;
+  }
   auto launch = plan::selectVariant(only, bound.binding);
   if (!std::holds_alternative<plan::Launch>(launch))
     return std::nullopt;
@@ -294,7 +302,10 @@ std::vector<unsigned> KernelRun::unreached() const {
   for (size_t i = 0; i < kernel().instructions.size(); ++i) {
     const ptx::Instruction &instruction = kernel().instructions[i];
     bool isExecuted = machine->coverage.executed[i] != 0;
-    if (instruction.guard ? machine->coverage.guards[i] != 3 : !isExecuted)
+    bool isSeen = instruction.guard && !dead.oneWay[i] ? machine->coverage.guards[i] == 3
+                  : instruction.guard                  ? machine->coverage.guards[i] != 0
+                                                       : isExecuted;
+    if (!dead.unreachable[i] && !isSeen)
       lines.push_back(instruction.line.number);
   }
   return lines;

@@ -12,10 +12,12 @@
 #define H3_BACKENDS_NVPTX_PROVE_KERNELRUN_H
 
 #include "backends/nvptx/prove/Calls.h"
+#include "backends/nvptx/prove/DeadCode.h"
 #include "backends/nvptx/prove/Prover.h"
 #include "backends/nvptx/prove/TermDomain.h"
 #include "backends/nvptx/prove/TermMachine.h"
 #include "backends/nvptx/ptx/Reader.h"
+#include "runtime/plan/List.h"
 
 #include <map>
 #include <memory>
@@ -31,6 +33,8 @@ struct Outcome {
 struct RowOutcome {
   bool isNotAdmitted = false; ///< the variant does not serve such calls
   bool isTooLarge = false;    ///< the period of rows and blocks is too long to go through
+  int64_t threads = 0;        ///< that have to run
+  int64_t upTo = 0;           ///< it holds for so many rows and fewer; 0: for all
   Outcome outcome;
 };
 
@@ -43,8 +47,9 @@ public:
   bool admits(const Call &call) const;
   /// Every block of the call.
   Outcome prove(const Call &call);
-  /// The calls that differ from \p call in the dim \p dim alone, whatever its value.
-  RowOutcome proveAllRows(const Call &call, unsigned dim);
+  /// The calls that differ from \p call in the dim \p dim alone, whatever its value. With
+  /// \p onlyAsk nothing is run: what it would take is said.
+  RowOutcome proveAllRows(const Call &call, unsigned dim, bool onlyAsk);
 
   // ---- What was reached.
   bool isCovered() const { return unreached().empty(); }
@@ -59,6 +64,7 @@ private:
   struct Bound {
     plan::Binding binding;
     plan::Launch launch;
+    std::shared_ptr<plan::ListCall> list; ///< of an `each` operator: holds the launch's table
   };
   std::optional<Bound> bind(const Call &call) const;
   std::optional<Outcome> evaluateSpec(const Bound &bound, unsigned variation, TermDomain &domain);
@@ -81,6 +87,7 @@ private:
   TermStore &terms;
   ptx::Code code;
   std::unique_ptr<TermMachine> machine;
+  DeadCode dead;
   TermNames names;
   std::vector<Picked> picked;
   int64_t pickedExtent = 0; ///< of the current call

@@ -129,32 +129,54 @@ bool KernelProver::sized(KernelRun &run) {
   return true;
 }
 
+/// Some tensor has no element.
+static bool hasNothing(const Program &program, const std::vector<int64_t> &dims) {
+  for (const Tensor &tensor : program.tensors)
+    for (const Extent &extent : tensor.extents)
+      if (evaluate(*extent.size, dims).value_or(0) == 0)
+        return true;
+  return false;
+}
+
+/// For each dim that counts rows, and each layout, the sizes of the others that take the least work:
+/// once with whole blocks and once with blocks that rows end in.
 bool KernelProver::allRows(KernelRun &run) {
   const Program &program = *subject.program;
   std::vector<unsigned> rowDims = rowDimsOf(program);
-  for (unsigned dim : rowDims) {
-    std::vector<std::vector<int64_t>> sizes =
-        sizesFor(program, *subject.plan, run.kernel(), rowDims, limits.elements);
+  std::vector<std::vector<int64_t>> sizes =
+      sizesFor(program, *subject.plan, run.kernel(), rowDims, limits.elements);
+  for (unsigned dim : rowDims)
     for (LayoutKind layout : allLayouts) {
-      unsigned done = 0, tried = 0;
+      std::optional<Call> best;
+      int64_t least = limits.rowThreads;
+      unsigned asked = 0;
       for (const std::vector<int64_t> &dims : sizes) {
-        if (dims[dim] != 1 || tried > 200)
+        if (dims[dim] != 1 || asked > 400 || hasNothing(program, dims))
           continue;
+        ++asked;
         Call call{dims, layout, false};
-        RowOutcome outcome = run.proveAllRows(call, dim);
-        ++tried;
-        if (outcome.isTooLarge || outcome.isNotAdmitted)
+        RowOutcome outcome = run.proveAllRows(call, dim, /*onlyAsk=*/true);
+        if (outcome.isTooLarge || outcome.isNotAdmitted || outcome.threads >= least)
           continue;
-        if (!accept(outcome.outcome))
-          return false;
-        proof.allRows.push_back(fmt::format("{}: {}{}{}", name(layout), program.dims[dim].name,
-                                            dims.size() > 1 ? " with " : "",
-                                            describeDims(dims, static_cast<int>(dim))));
-        if (++done == 2)
-          break;
+        best = call;
+        least = outcome.threads;
       }
+      if (!best)
+        continue;
+      RowOutcome outcome = run.proveAllRows(*best, dim, /*onlyAsk=*/false);
+      // What is not linear in the rows is proved by its sizes alone.
+      if (outcome.outcome.verdict == Verdict::NotProvable) {
+        proof.notAllRows.push_back(fmt::format("{}, {}: {}", program.dims[dim].name, name(layout),
+                                               outcome.outcome.problem));
+        continue;
+      }
+      if (!accept(outcome.outcome))
+        return false;
+      std::string others = describeDims(best->dims, static_cast<int>(dim));
+      std::string most = outcome.upTo ? fmt::format(" up to {}", outcome.upTo) : "";
+      proof.allRows.push_back(fmt::format("{}{}, {}{}{}", program.dims[dim].name, most,
+                                          name(layout), others.empty() ? "" : ": ", others));
     }
-  }
   return true;
 }
 

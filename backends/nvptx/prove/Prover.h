@@ -35,7 +35,8 @@ struct Subject {
 struct Limits {
   /// Steps of PTX instructions that a kernel's sized calls may take together.
   uint64_t steps = 12'000'000;
-  int64_t elements = 40'000; ///< of all tensors of one call
+  int64_t elements = 40'000;   ///< of all tensors of one call
+  int64_t rowThreads = 40'000; ///< that one family of row counts may take
 };
 
 enum class Verdict : uint8_t {
@@ -52,6 +53,8 @@ struct KernelProof {
   std::string problem; ///< why not Proved; several lines
   /// For which dims every count is covered, each with the sizes of the others.
   std::vector<std::string> allRows;
+  /// Where a family of row counts was tried and is not linear, and why.
+  std::vector<std::string> notAllRows;
   std::vector<std::string> calls;  ///< the sized calls
   std::vector<unsigned> unreached; ///< PTX lines of instructions or branches
   uint64_t steps = 0;

@@ -128,9 +128,11 @@ struct KernelRun::Family {
   int64_t mostRows = 0;        ///< the largest admitted number
   int64_t rows = 0;            ///< T0
   bool hasMore = false;        ///< T0 = Q + 1: there may be more
+  /// The periods that may lie before a block: from the first to the last of these.
+  int64_t firstPeriod = 0, lastPeriod = 0;
 };
 
-RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim) {
+RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim, bool onlyAsk) {
   RowOutcome result;
   const plan::Variant &variant = only.variants[0];
   bool usesGrid = std::ranges::any_of(
@@ -181,6 +183,9 @@ RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim) {
     result.isTooLarge = true;
     return result;
   }
+  result.threads = threads;
+  if (onlyAsk)
+    return result;
   // The most rows that any admitted call has.
   int64_t most = 0;
   for (int bit = 45; bit >= 0; --bit)
@@ -188,26 +193,56 @@ RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim) {
       most = rows;
   family.mostRows = most;
 
-  std::optional<Bound> bound = bind(largest);
-  if (!bound) {
+  if (!bind(largest)) {
     result.isNotAdmitted = true;
     return result;
   }
-  for (int64_t rows = 1; rows <= family.period + 1; ++rows) {
-    family.rows = rows;
-    family.hasMore = rows > family.period;
-    if (auto outcome = runFamily(withRows(rows), family)) {
-      result.outcome = *outcome;
-      return result;
+  auto runPeriods = [&](int64_t first, int64_t last) -> std::optional<Outcome> {
+    family.firstPeriod = first;
+    family.lastPeriod = last;
+    for (int64_t rows = 1; rows <= family.period + 1; ++rows) {
+      family.rows = rows;
+      family.hasMore = rows > family.period;
+      if (!bind(withRows(rows + first * family.period)))
+        return std::nullopt; // no call has so many rows
+      if (auto failure = runFamily(withRows(rows), family))
+        return failure;
     }
+    return std::nullopt;
+  };
+  const int64_t allPeriods = family.mostRows / family.period;
+  machine->fewerPeriods.reset();
+  std::optional<Outcome> failure = runPeriods(0, allPeriods);
+  if (failure && failure->verdict == Verdict::NotProvable && machine->fewerPeriods) {
+    // Where a number leaves 32 bits the code may go another way: up to there, the periods in which
+    // it happens one by one, and all beyond.
+    constexpr int64_t between = 3;
+    int64_t last = std::max<int64_t>(*machine->fewerPeriods, 0);
+    failure = runPeriods(0, last);
+    result.upTo = last * family.period;
+    std::optional<Outcome> beyond = failure;
+    for (int64_t k = last + 1; k <= last + between && !beyond; ++k)
+      beyond = runPeriods(k, k);
+    if (!beyond)
+      beyond = runPeriods(last + between + 1, allPeriods);
+    if (!beyond)
+      result.upTo = 0;
+    else if (beyond->verdict != Verdict::NotProvable)
+      failure = beyond;
   }
+  result.outcome = failure.value_or(Outcome());
   return result;
 }
 
 std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
-  std::optional<Bound> bound = bind(call);
-  if (!bound)
-    return Outcome{Verdict::NotProvable, "a number of rows is not admitted: " + callText(call)};
+  // The call's own numbers, and those of the few rows that are looked at: they are the last ones,
+  // at addresses that are so much further on.
+  std::optional<Bound> window = bind(call);
+  Call whole = call;
+  whole.dims[family.dim] += family.firstPeriod * family.period;
+  std::optional<Bound> bound = bind(whole);
+  if (!bound || !window)
+    return Outcome{Verdict::NotProvable, "a number of rows is not admitted: " + callText(whole)};
   const plan::Variant &variant = only.variants[0];
   Slopes dimSlopes{};
   dimSlopes[PeriodsBefore] = family.period;
@@ -227,10 +262,10 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
   }
 
   for (unsigned variation = 0; variation < variations(); ++variation) {
-    TermMemory memory(terms, *subject.program, bound->binding, family.axes);
+    TermMemory memory(terms, *subject.program, window->binding, family.axes);
     TermDomain spec{terms, *subject.program};
-    fillIndices(*bound, variation, spec, &memory);
-    if (auto problem = evaluateSpec(*bound, variation, spec))
+    fillIndices(*window, variation, spec, &memory);
+    if (auto problem = evaluateSpec(*window, variation, spec))
       return problem;
     for (TensorMemory &tensor : memory.tensors)
       if (int axis = family.axes[tensor.tensor]; axis >= 0)
@@ -238,6 +273,8 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
             family.period *
             bound->binding.tensors[tensor.tensor].strides[static_cast<unsigned>(axis)] *
             int64_t(tensor.bytes);
+    for (TensorMemory &tensor : memory.tensors)
+      tensor.address += uint64_t(tensor.slopes[PeriodsBefore] * family.firstPeriod);
 
     ptx::GridMemory grid;
     if (auto problem = setParameters(*bound, grid))
@@ -258,9 +295,10 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
             number->slopes, 0, spec.kind == plan::ArgumentSpec::Kind::I32 ? 32 : 64);
     }
     std::vector<std::array<int64_t, symbolCount>> vertices(1);
-    int64_t left = std::max<int64_t>(family.mostRows - family.rows, 0);
+    int64_t left = std::max<int64_t>(family.mostRows - whole.dims[family.dim], 0);
     vertices.push_back({});
-    vertices.back()[PeriodsBefore] = left / family.period;
+    vertices.back()[PeriodsBefore] =
+        std::min(left / family.period, family.lastPeriod - family.firstPeriod);
     if (family.hasMore) {
       vertices.push_back({});
       vertices.back()[RowsBehind] = left;
@@ -280,12 +318,13 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
     ptx::BlockRun block(code, launch, grid, UINT64_MAX, machine.get());
     ptx::Random random{1};
     for (size_t j = 0; j < family.parts.size(); ++j) {
-      int64_t count = plan::evaluateExpr(only, family.parts[j], bound->binding).value_or(0);
+      int64_t count = plan::evaluateExpr(only, family.parts[j], window->binding).value_or(0);
       Slopes slopes = starts[j].slopes;
       slopes[PeriodsBefore] += family.blocks[j];
       machine->blockSlopes = slopes;
       for (int64_t i = 0; i < std::min(count, family.blocks[j]); ++i) {
-        if (!block.run({static_cast<uint32_t>(starts[j].base + i), 0, 0}, random)) {
+        int64_t number = starts[j].base + i + family.firstPeriod * family.blocks[j];
+        if (!block.run({static_cast<uint32_t>(number), 0, 0}, random)) {
           Outcome outcome = faultOf(call, *block.found);
           outcome.problem += fmt::format("; for all larger numbers of '{}' too",
                                          subject.program->dims[family.dim].name);

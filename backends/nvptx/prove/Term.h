@@ -197,9 +197,11 @@ private:
 
   std::vector<Term> terms;
   std::vector<unsigned> lines;
-  std::vector<TermId> table; ///< open addressing; 0: free
+  static constexpr uint8_t notAsked = 0xFF;
+  std::vector<uint8_t> ownFacts; ///< facts of a term as a value of its own type
+  std::vector<TermId> table;     ///< open addressing; 0: free
   std::unordered_map<uint64_t, TermId> floatViews;
-  std::unordered_map<uint64_t, uint8_t> knownFacts;
+  std::unordered_map<uint64_t, uint8_t> selectFacts; ///< a selection has no type of its own
   std::array<uint64_t, rewriteCount> applied{};
   unsigned currentLine = 0;
 };

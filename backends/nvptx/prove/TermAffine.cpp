@@ -72,6 +72,15 @@ Slopes TermMachine::slopesOf(const Thread &thread, Slot slot) const {
   return id ? slopesOf(id) : Slopes{};
 }
 
+TermMachine::Vague TermMachine::vagueOf(const Thread &thread, Slot slot) const {
+  TermId id = tag(thread, slot);
+  if (!id || terms[id].op != TermOp::Affine)
+    return Vague::No;
+  unsigned number = terms[id].a;
+  return number == unsigned(Vague::Below) || number == unsigned(Vague::Beyond) ? Vague(number)
+                                                                               : Vague::No;
+}
+
 bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &instruction) {
   const uint64_t a = thread.r[op.a], b = thread.r[op.b];
   const Slopes da = slopesOf(thread, op.a), db = slopesOf(thread, op.b),
@@ -107,6 +116,46 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
       tag(thread, op.d) = affine(growth, 0, instruction.opcode == Opcode::Cvta ? 64 : width);
     return true;
   };
+  /// Of operands that share bits only this is known: whether any of the high 32 bits is set.
+  auto finishVague = [&](Vague vague) {
+    if (!finish({}))
+      return false;
+    tag(thread, op.d) = terms.affine(static_cast<unsigned>(vague), 0, width);
+    return true;
+  };
+  const Wide half = Wide(1) << 32, most = Wide(1) << 100;
+  auto isBelowHalf = [&](uint64_t bits, const Slopes &growth) {
+    return range.stays(Wide(bits), growth, 0, half - 1);
+  };
+  auto isBeyondHalf = [&](uint64_t bits, const Slopes &growth) {
+    return range.stays(Wide(bits), growth, half, most);
+  };
+  /// How many periods there may be until a number leaves 32 bits.
+  auto limitPeriods = [&](uint64_t bits, const Slopes &growth) {
+    if (Wide(bits) < half && growth[PeriodsBefore] > 0)
+      fewerPeriods = std::min<int64_t>(
+          fewerPeriods.value_or(INT64_MAX),
+          static_cast<int64_t>(half - 1 - Wide(bits)) / growth[PeriodsBefore] - 1);
+  };
+  const Vague vagueA = vagueOf(thread, op.a), vagueB = vagueOf(thread, op.b);
+  if (vagueA != Vague::No || vagueB != Vague::No || vagueOf(thread, op.c) != Vague::No) {
+    constexpr uint64_t high = 0xFFFFFFFF00000000;
+    if (width != 64 || vagueB != Vague::No)
+      return unknown();
+    if (instruction.opcode == Opcode::And && b == high && isZero(db))
+      return vagueA == Vague::Below ? (finish({}) && (thread.write(op.d, 0), true))
+                                    : finishVague(vagueA);
+    bool isEqual = instruction.has(Modifier::Eq), isNot = instruction.has(Modifier::Ne);
+    if (instruction.opcode == Opcode::Setp && b == 0 && vagueA == Vague::Beyond &&
+        (isEqual || isNot) && op.kind2 == 0) {
+      op.handler(thread, op);
+      clearTags(thread, op, instruction);
+      thread.write(op.d, isNot);
+      thread.write(op.d2, isEqual);
+      return true;
+    }
+    return unknown();
+  }
   /// Multiplication by whichever operand does not grow, as the integer it is.
   auto product = [&](Slopes &growth, bool isSignedHere) {
     if (!isZero(da) && !isZero(db))
@@ -172,6 +221,14 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
     if (isZero(db) ? b < (uint64_t(1) << std::min(lowZeros(a, da), 63u))
                    : isZero(da) && a < (uint64_t(1) << std::min(lowZeros(b, db), 63u)))
       return finish(combine(da, db, 1));
+    if (width == 64 && instruction.opcode == Opcode::Or) {
+      if (isBelowHalf(a, da) && isBelowHalf(b, db))
+        return finishVague(Vague::Below);
+      if (isBeyondHalf(a, da) || isBeyondHalf(b, db))
+        return finishVague(Vague::Beyond);
+      limitPeriods(a, da);
+      limitPeriods(b, db);
+    }
     return unknown();
   case Opcode::And: {
     if (!isZero(da) && !isZero(db))
@@ -181,6 +238,15 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
     uint64_t all = ptx::maskOf(width);
     if (std::has_single_bit(mask + 1) && divides(mask + 1, own))
       return finish({}); // low bits, which do not change
+    uint64_t value = isZero(db) ? a : b;
+    if (width == 64 && mask == uint64_t(half - 1) << 32) {
+      if (isBelowHalf(value, own))
+        return finish({});
+      if (isBeyondHalf(value, own))
+        return finishVague(Vague::Beyond);
+      limitPeriods(value, own);
+      return unknown();
+    }
     uint64_t low = ~mask & all;
     if (std::has_single_bit(low + 1) && divides(low + 1, own))
       return finish(own);

@@ -25,9 +25,10 @@ uint64_t hashOf(const Term &term) {
                static_cast<uint64_t>(term.rounding) << 32 | uint64_t(term.attribute) << 40;
   for (uint64_t part : {uint64_t(term.a) << 32 | term.b, uint64_t(term.c), term.imm}) {
     h = (h ^ part) * 0x9E3779B97F4A7C15;
-    h ^= h >> 29;
+    h ^= h >> 32;
   }
-  return h;
+  h *= 0xD6E8FEB86659FD93;
+  return h >> 24;
 }
 
 } // namespace
@@ -40,7 +41,7 @@ std::string_view name(Rewrite rewrite) {
   return names[static_cast<size_t>(rewrite)];
 }
 
-TermStore::TermStore() : terms(1), lines(1), table(1 << 12) {}
+TermStore::TermStore() : terms(1), lines(1), ownFacts(1), table(1 << 12) {}
 
 TermId TermStore::make(const Term &term) {
   if (terms.size() * 2 > table.size()) {
@@ -64,6 +65,7 @@ TermId TermStore::make(const Term &term) {
   auto id = static_cast<TermId>(terms.size());
   terms.push_back(term);
   lines.push_back(currentLine);
+  ownFacts.push_back(notAsked);
   table[place] = id;
   return id;
 }

@@ -550,6 +550,15 @@ TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
   Term c = terms[condition];
   if (c.op != TermOp::FCompare || c.attribute != Unordered || c.a != c.b)
     return 0;
+  // Some bits of the value: those of the canonical one where the constant has them.
+  Term part = terms[b];
+  if (part.op == TermOp::Extract && isConstant(a) && asFloat(c.type, part.a) == c.a &&
+      terms[part.a].width == bitWidth(c.type) &&
+      isConstant(a, (scalar::canonicalNaN(c.type) >> part.imm) &
+                        ((uint64_t(1) << part.width) - 1))) {
+    note(Rewrite::CanonicalNaN);
+    return extract(canonical(c.type, c.a), static_cast<unsigned>(part.imm), part.width);
+  }
   // The test may have been made of the narrow value that a wide one was made from.
   for (ScalarType type : {c.type, ScalarType::F32, ScalarType::F64}) {
     if (bitWidth(type) != terms[b].width || !isConstant(a, scalar::canonicalNaN(type)))
@@ -572,12 +581,20 @@ TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
 // ---- Facts.
 
 uint8_t TermStore::facts(ScalarType type, TermId a) {
-  uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
-  if (auto known = knownFacts.find(key); known != knownFacts.end())
-    return known->second;
-  uint8_t result = computeFacts(type, a);
-  knownFacts.emplace(key, result);
-  return result;
+  const Term &term = terms[a];
+  if (term.op == TermOp::Select) {
+    uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
+    if (auto known = selectFacts.find(key); known != selectFacts.end())
+      return known->second;
+    uint8_t result = computeFacts(type, a);
+    selectFacts.emplace(key, result);
+    return result;
+  }
+  if (term.type != type)
+    return term.op == TermOp::Constant ? computeFacts(type, a) : 0;
+  if (ownFacts[a] == notAsked)
+    ownFacts[a] = computeFacts(type, a);
+  return ownFacts[a];
 }
 
 uint8_t TermStore::computeFacts(ScalarType type, TermId a) {

@@ -26,7 +26,7 @@ static std::string nameOf(const Instruction &instruction) {
 
 TermMachine::TermMachine(TermStore &terms, const ptx::Code &code,
                          const std::function<bool(std::string_view)> &canonicalNaN)
-    : terms(terms), code(code), slopes(1) {
+    : terms(terms), code(code), slopes(3) {
   for (const Instruction &instruction : code.kernel->instructions)
     canonical.push_back(canonicalNaN(nameOf(instruction)));
   coverage.executed.assign(code.kernel->instructions.size(), 0);

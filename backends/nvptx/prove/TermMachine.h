@@ -41,6 +41,8 @@ public:
   std::map<uint64_t, TermId> parameters;
   std::optional<Slopes> blockSlopes; ///< of %ctaid.x
   SymbolRange range;
+  /// Set where an instruction would have been linear with fewer periods than the range allows.
+  std::optional<int64_t> fewerPeriods;
   TermId affine(const Slopes &slopes, uint64_t base, unsigned width);
 
   Coverage coverage;
@@ -95,6 +97,13 @@ private:
 
   // ---- Integers that grow (TermAffine.cpp).
   bool applyAffine(Thread &thread, const Op &op, const ptx::Instruction &instruction);
+  /// Numbers in `slopes` that stand for 64-bit integers of which only this is known.
+  enum class Vague : unsigned {
+    No,
+    Below = 1,  ///< below 2^32
+    Beyond = 2, ///< 2^32 or more
+  };
+  Vague vagueOf(const Thread &thread, ptx::Slot slot) const;
   Slopes slopesOf(const Thread &thread, ptx::Slot slot) const;
   const Slopes &slopesOf(TermId id) const { return slopes[terms[id].a]; }
 
