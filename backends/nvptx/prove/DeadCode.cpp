@@ -28,7 +28,9 @@ class Analysis {
 public:
   explicit Analysis(const ptx::Kernel &kernel)
       : kernel(kernel), bits(kernel.registers.size()), hasFalse(kernel.registers.size()),
-        hasTrue(kernel.registers.size()) {}
+        hasTrue(kernel.registers.size()) {
+    sure.assign(kernel.registers.size(), ~uint64_t(0));
+  }
 
   DeadCode run() {
     for (bool changed = true; changed;) {
@@ -77,6 +79,13 @@ private:
     }
   }
 
+  /// The bits that an operand always has: all of them until something is known to write it.
+  uint64_t surely(const Operand &operand, unsigned width) const {
+    if (operand.kind == Operand::Kind::Register)
+      return sure[operand.index] & maskOf(width);
+    return operand.kind == Operand::Kind::Integer ? operand.bits & maskOf(width) : 0;
+  }
+
   /// Which values a predicate can have: bit 0 false, bit 1 true.
   unsigned predicate(const Operand &operand) const {
     if (operand.kind == Operand::Kind::Integer)
@@ -87,13 +96,14 @@ private:
     return operand.negated ? ((values & 1) << 1) | (values >> 1) : values;
   }
 
-  bool widen(const Operand &destination, uint64_t more) {
+  bool widen(const Operand &destination, uint64_t more, uint64_t always = 0) {
     if (destination.kind != Operand::Kind::Register)
       return false;
-    uint64_t &own = bits[destination.index];
-    uint64_t before = own;
+    uint64_t &own = bits[destination.index], &certain = sure[destination.index];
+    uint64_t before = own, certainBefore = certain;
     own |= more & maskOf(bitWidth(kernel.registers[destination.index].type));
-    return own != before;
+    certain &= always;
+    return own != before || certain != certainBefore;
   }
 
   bool widenPredicate(const Operand &destination, unsigned values) {
@@ -166,12 +176,12 @@ private:
     uint64_t a = of(x[1], width), all = maskOf(width);
     switch (instruction.opcode) {
     case Opcode::Mov:
-      return widen(x[0], a);
+      return widen(x[0], a, surely(x[1], width));
     case Opcode::And:
       return widen(x[0], a & of(x[2], width));
     case Opcode::Or:
+      return widen(x[0], a | of(x[2], width), surely(x[1], width) | surely(x[2], width));
     case Opcode::Xor:
-      return widen(x[0], a | of(x[2], width));
     case Opcode::Selp:
       return widen(x[0], a | of(x[2], width));
     case Opcode::Shl:
@@ -213,24 +223,27 @@ private:
     uint64_t c = x[2].bits & all;
     if (isSignedType(type) && c > all / 2)
       return std::nullopt;
-    // Every value lies in 0 .. a.
+    // Every value lies in least .. a.
+    uint64_t least = surely(x[1], width);
+    if (least > a)
+      return widenPredicate(x[0], 0); // nothing writes it yet
     switch (instruction.modifiers.front()) {
     case Modifier::Gt:
     case Modifier::Hi:
-      return widenPredicate(x[0], a <= c ? 1 : 3);
+      return widenPredicate(x[0], a <= c ? 1 : least > c ? 2 : 3);
     case Modifier::Ge:
     case Modifier::Hs:
-      return widenPredicate(x[0], c == 0 ? 2 : a < c ? 1 : 3);
+      return widenPredicate(x[0], least >= c ? 2 : a < c ? 1 : 3);
     case Modifier::Lt:
     case Modifier::Lo:
-      return widenPredicate(x[0], c == 0 ? 1 : a < c ? 2 : 3);
+      return widenPredicate(x[0], least >= c ? 1 : a < c ? 2 : 3);
     case Modifier::Le:
     case Modifier::Ls:
-      return widenPredicate(x[0], a <= c ? 2 : 3);
+      return widenPredicate(x[0], a <= c ? 2 : least > c ? 1 : 3);
     case Modifier::Eq:
-      return widenPredicate(x[0], (c & ~a) != 0 ? 1 : a == 0 ? 2 : 3);
+      return widenPredicate(x[0], (c & ~a) != 0 || (least & ~c) != 0 ? 1 : a == 0 ? 2 : 3);
     case Modifier::Ne:
-      return widenPredicate(x[0], (c & ~a) != 0 ? 2 : a == 0 ? 1 : 3);
+      return widenPredicate(x[0], (c & ~a) != 0 || (least & ~c) != 0 ? 2 : a == 0 ? 1 : 3);
     default:
       return std::nullopt;
     }
@@ -267,7 +280,8 @@ private:
   }
 
   const ptx::Kernel &kernel;
-  std::vector<uint64_t> bits;
+  std::vector<uint64_t> bits; ///< of each register, those that it can have
+  std::vector<uint64_t> sure; ///< and those that it always has
   std::vector<bool> hasFalse, hasTrue;
 };
 

@@ -90,6 +90,27 @@ std::string KernelProver::describeDims(const std::vector<int64_t> &dims, int wit
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// The numbers below \p count: a few of the first, then all in an order that soon has been
+/// everywhere, the last first.
+std::vector<size_t> searchOrder(size_t count) {
+  std::vector<size_t> order;
+  std::vector<bool> isThere(count, false);
+  auto add = [&](size_t index) {
+    if (index < count && !isThere[index]) {
+      isThere[index] = true;
+      order.push_back(index);
+    }
+  };
+  for (size_t i = 0; i < 12; ++i)
+    add(i);
+  for (size_t parts = 1; parts < 2 * count; parts *= 2)
+    for (size_t part = parts; part > 0; --part)
+      add((count * part - 1) / parts);
+  for (size_t i = 0; i < count; ++i)
+    add(i);
+  return order;
+}
+
 /// Calls in every layout that the variant's guards admit: first the smallest ones, then whatever
 /// reaches something new.
 bool KernelProver::sized(KernelRun &run) {
@@ -104,26 +125,23 @@ bool KernelProver::sized(KernelRun &run) {
       if (inPlace && !hasAlias)
         continue;
       unsigned taken = 0, idle = 0;
-      for (const std::vector<int64_t> &dims : sizes) {
-        Call call{dims, layout, inPlace};
+      for (size_t index : searchOrder(sizes.size())) {
+        Call call{sizes[index], layout, inPlace};
+        // The smallest ones always; the rest for what they reach.
+        bool isNew = taken < 3;
+        if (!isNew && (run.isCovered() || idle > 24 || run.steps() > limits.steps))
+          break;
         if (!run.admits(call))
           continue;
-        // The first ones always; the rest for what they reach.
-        bool isNew = taken < 3;
-        if (!isNew && (run.isCovered() || idle > 60))
-          break;
         uint64_t before = run.reached();
-        Outcome outcome = run.prove(call);
-        if (!accept(outcome))
+        if (!accept(run.prove(call)))
           return false;
         ++taken;
         bool reachedMore = run.reached() != before;
         idle = reachedMore ? 0 : idle + 1;
         if (isNew || reachedMore)
           proof.calls.push_back(fmt::format("{}{}: {}", name(layout), inPlace ? ", in place" : "",
-                                            describeDims(dims, -1)));
-        if (run.steps() > limits.steps)
-          break;
+                                            describeDims(call.dims, -1)));
       }
     }
   return true;
@@ -219,6 +237,8 @@ KernelProof KernelProver::run() {
 } // namespace
 
 Verdict Proof::verdict() const {
+  if (kernels.empty())
+    return Verdict::NotProvable;
   Verdict worst = Verdict::Proved;
   for (const KernelProof &kernel : kernels) {
     if (kernel.verdict == Verdict::Proved)

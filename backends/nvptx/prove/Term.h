@@ -186,6 +186,9 @@ private:
   /// with operations on the sign bit as such.
   TermId asFloat(ScalarType type, TermId a);
   TermId stripSign(TermId a, bool &negative);
+  TermId unite(TermOp op, ScalarType type, TermId a, TermId b);
+  bool isNaNWith(TermId a, TermId x, unsigned depth);
+  TermId signBit(ScalarType type, TermId a, bool anySignOfNaN);
   void order(TermId &a, TermId &b);
   TermId bitwise(TermOp op, TermId a, TermId b);
   TermId compareWidened(ScalarType type, uint8_t orderings, TermId a, TermId b);

@@ -280,11 +280,12 @@ TermId TermStore::bitwise(TermOp op, TermId a, TermId b) {
       return bitwise(op, inner.a, bitwise(op, inner.b, b));
     if (op == TermOp::And && bits != all && width > 1) {
       // A mask of low or high bits is what it leaves and zeros.
+      // (A sign and a magnitude stay masks.)
       unsigned low = static_cast<unsigned>(std::countr_one(bits));
-      if (low % 8 == 0 && low != 0 && bits == maskOf(low))
+      if (low != 0 && low != width - 1 && bits == maskOf(low))
         return zeroExtend(extract(a, 0, low), width);
       unsigned zeros = static_cast<unsigned>(std::countr_zero(bits));
-      if (zeros % 8 == 0 && zeros != 0 && bits == (all & ~maskOf(zeros)))
+      if (zeros != 0 && zeros != width - 1 && bits == (all & ~maskOf(zeros)))
         return concat(extract(a, zeros, width - zeros), constant(zeros, 0));
     }
     // A predicate's opposite.
@@ -310,7 +311,19 @@ TermId TermStore::bitwise(TermOp op, TermId a, TermId b) {
   return make(term);
 }
 
-TermId TermStore::bitAnd(TermId a, TermId b) { return bitwise(TermOp::And, a, b); }
+TermId TermStore::bitAnd(TermId a, TermId b) {
+  // Not negative and less than a number: unsigned, less than it.
+  for (auto [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+    Term opposite = terms[x], less = terms[y];
+    if (opposite.op != TermOp::Xor || less.op != TermOp::Less || !isConstant(opposite.b, 1))
+      continue;
+    Term negative = terms[opposite.a];
+    if (negative.op == TermOp::Less && isConstant(negative.b, 0) && negative.a == less.a &&
+        isConstant(less.b) && signedValue(terms[less.b].imm, terms[less.b].width) >= 0)
+      return compare(TermOp::Below, less.a, less.b);
+  }
+  return bitwise(TermOp::And, a, b);
+}
 TermId TermStore::bitOr(TermId a, TermId b) { return bitwise(TermOp::Or, a, b); }
 TermId TermStore::bitXor(TermId a, TermId b) { return bitwise(TermOp::Xor, a, b); }
 TermId TermStore::bitNot(TermId a) { return bitXor(a, constant(terms[a].width, ~uint64_t(0))); }

@@ -7,6 +7,7 @@
 
 #include "dsl/scalar/FloatFormat.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -79,8 +80,18 @@ TermId TermStore::asFloat(ScalarType type, TermId a) {
     return isConstant(t.b, signMask(type)) ? fneg(type, t.a) : a;
   case TermOp::And:
     return isConstant(t.b, signMask(type) - 1) ? fabs(type, t.a) : a;
-  case TermOp::Or:
-    return isConstant(t.b, signMask(type)) ? fneg(type, fabs(type, t.a)) : a;
+  case TermOp::Or: {
+    if (isConstant(t.b, signMask(type)))
+      return fneg(type, fabs(type, t.a));
+    // A sign and a magnitude put together.
+    for (auto [x, y] : {std::pair(t.a, t.b), std::pair(t.b, t.a)}) {
+      Term s = terms[x], m = terms[y];
+      if (s.op == TermOp::And && m.op == TermOp::And && isConstant(s.b, signMask(type)) &&
+          isConstant(m.b, signMask(type) - 1))
+        return asFloat(type, fcopysign(type, m.a, s.a));
+    }
+    return a;
+  }
   case TermOp::Select: {
     uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
     if (auto known = floatViews.find(key); known != floatViews.end())
@@ -137,12 +148,68 @@ TermId TermStore::fabs(ScalarType type, TermId a) {
   return makeFloat(TermOp::FAbs, type, a);
 }
 
-/// The sign bit of one and the magnitude of the other, as bits.
+/// Whether \p a is a NaN wherever \p x is one, by its form.
+bool TermStore::isNaNWith(TermId a, TermId x, unsigned depth) {
+  if (a == x)
+    return true;
+  Term t = terms[a];
+  if (depth == 0)
+    return false;
+  auto with = [&](TermId operand) { return operand && isNaNWith(operand, x, depth - 1); };
+  switch (t.op) {
+  case TermOp::FAdd:
+  case TermOp::FMul:
+  case TermOp::FDiv:
+  case TermOp::FFma:
+  case TermOp::FSqrt:
+  case TermOp::FNeg:
+  case TermOp::FAbs:
+  case TermOp::Convert:
+  case TermOp::RsqrtApprox:
+  case TermOp::Ex2ApproxFtz:
+  case TermOp::RcpApproxFtz:
+  case TermOp::SqrtApprox:
+  case TermOp::Canonical:
+  case TermOp::AnyNaN:
+    return hasFloatArithmetic(t.type) && (with(t.a) || with(t.b) || with(t.c));
+  case TermOp::Select: {
+    // A comparison of it goes one way.
+    Term c = terms[t.a];
+    if (c.op == TermOp::FCompare && (with(c.a) || with(c.b)))
+      return with((c.attribute & Unordered) ? t.b : t.c);
+    return with(t.b) && with(t.c);
+  }
+  default:
+    return false;
+  }
+}
+
+TermId TermStore::signBit(ScalarType type, TermId a, bool anySignOfNaN) {
+  Term t = terms[a];
+  if (anySignOfNaN) {
+    a = asFloat(type, a);
+    t = terms[a];
+    if (t.op == TermOp::FNeg && t.type == type)
+      return bitNot(signBit(type, t.a, true));
+    if (t.op == TermOp::Convert && t.type == type && widens(t.from, type))
+      return signBit(t.from, t.a, true);
+  }
+  return extract(a, bitWidth(type) - 1, 1);
+}
+
+/// The magnitude with the sign chosen. Where a NaN as the sign makes the magnitude a NaN, its sign
+/// does not matter.
 TermId TermStore::fcopysign(ScalarType type, TermId magnitude, TermId sign) {
   magnitude = asFloat(type, magnitude);
-  unsigned width = bitWidth(type);
-  TermId signBit = bitAnd(sign, constant(width, signMask(type)));
-  return bitOr(signBit, bitAnd(magnitude, constant(width, signMask(type) - 1)));
+  TermId source = asFloat(type, sign);
+  constexpr unsigned deepEnough = 24;
+  bool anySign = isNaNWith(magnitude, source, deepEnough);
+  if (Term s = terms[source]; !anySign && s.op == TermOp::Convert && widens(s.from, type))
+    anySign = isNaNWith(magnitude, s.a, deepEnough);
+  if (anySign)
+    note(Rewrite::CopySign);
+  TermId positive = fabs(type, magnitude);
+  return select(signBit(type, sign, anySign), fneg(type, positive), positive);
 }
 
 TermId TermStore::fadd(ScalarType type, TermId a, TermId b, Rounding rounding) {
@@ -318,8 +385,51 @@ TermId TermStore::fextreme(TermOp op, ScalarType type, TermId a, TermId b) {
   }
   if (a == b)
     return canonical(type, a);
-  order(a, b);
-  return makeFloat(op, type, a, b);
+  note(Rewrite::Commute);
+  return unite(op, type, a, b);
+}
+
+/// All trees of one of max, min, max.num, min.num over the same operands agree, however often each
+/// stands there: what counts is the set. A set is a binary trie over the operands' ids, which is
+/// one term whatever the order in which it was made: a branch has the sets without and with the bit
+/// `imm` below it, which agree in all higher bits.
+TermId TermStore::unite(TermOp op, ScalarType type, TermId a, TermId b) {
+  if (a == b)
+    return a;
+  auto isBranch = [&](TermId id) { return terms[id].op == op && terms[id].type == type; };
+  auto memberOf = [&](TermId id) {
+    while (isBranch(id))
+      id = terms[id].a;
+    return id;
+  };
+  auto branch = [&](uint64_t bit, TermId without, TermId with) {
+    Term term;
+    term.op = op;
+    term.width = static_cast<uint8_t>(bitWidth(type));
+    term.type = type;
+    term.a = without;
+    term.b = with;
+    term.imm = bit;
+    return make(term);
+  };
+  TermId memberA = memberOf(a), memberB = memberOf(b);
+  uint64_t bitA = isBranch(a) ? terms[a].imm : 0, bitB = isBranch(b) ? terms[b].imm : 0;
+  uint64_t differs = std::bit_floor(uint64_t(memberA) ^ memberB);
+  uint64_t most = std::max({bitA, bitB, differs});
+  if (most == 0)
+    return a; // the same operand
+  if (differs == most && differs > bitA && differs > bitB)
+    return (memberA & differs) ? branch(differs, b, a) : branch(differs, a, b);
+  if (bitA == bitB) {
+    TermId without = unite(op, type, terms[a].a, terms[b].a);
+    return branch(bitA, without, unite(op, type, terms[a].b, terms[b].b));
+  }
+  if (bitA < bitB)
+    std::swap(a, b), std::swap(memberA, memberB), std::swap(bitA, bitB);
+  Term whole = terms[a];
+  if (memberB & bitA)
+    return branch(bitA, whole.a, unite(op, type, whole.b, b));
+  return branch(bitA, unite(op, type, whole.a, b), whole.b);
 }
 
 /// \p a of type \p wide, as the value of \p narrow that it is by its form; 0 if it is none.
@@ -532,6 +642,11 @@ TermId TermStore::isNaNOfBits(TermId a, TermId b) {
       continue;
     uint64_t infinity = scalar::infinity(type);
     auto magnitudeOf = [&](TermId id) -> TermId {
+      const Term *abs = &terms[id];
+      if (abs->op == TermOp::AnyNaN || abs->op == TermOp::Canonical)
+        abs = &terms[abs->a];
+      if (abs->op == TermOp::FAbs && abs->type == type)
+        return abs->a;
       const Term &t = terms[id];
       return t.op == TermOp::And && isConstant(t.b, signMask(type) - 1) ? t.a : 0;
     };
@@ -548,6 +663,18 @@ TermId TermStore::isNaNOfBits(TermId a, TermId b) {
 /// `condition ? a : b` where that is a value with its one NaN; else 0.
 TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
   Term c = terms[condition];
+  // e4m3 has one magnitude that is a NaN.
+  if (c.op == TermOp::Equal && terms[b].width == 8 && isConstant(a, 0x7F) &&
+      isConstant(c.b, 0x7F)) {
+    Term magnitude = terms[c.a];
+    bool isMasked = magnitude.op == TermOp::And && magnitude.a == b &&
+                    isConstant(magnitude.b, 0x7F);
+    bool isOwn = terms[b].op == TermOp::Convert && terms[b].type == ScalarType::E4M3;
+    if (isMasked && isOwn) {
+      note(Rewrite::CanonicalNaN);
+      return canonical(ScalarType::E4M3, b);
+    }
+  }
   if (c.op != TermOp::FCompare || c.attribute != Unordered || c.a != c.b)
     return 0;
   // Some bits of the value: those of the canonical one where the constant has them.
@@ -634,7 +761,7 @@ uint8_t TermStore::computeFacts(ScalarType type, TermId a) {
   case TermOp::FMinNum:
     bothPositive = of(t.a) & of(t.b) & NeverNegative;
     break;
-  case TermOp::FMax:
+  case TermOp::FMax: // a set may be deep, but each of its terms is asked once
     bothPositive = (of(t.a) | of(t.b)) & NeverNegative;
     break;
   case TermOp::FAdd:
