@@ -30,8 +30,8 @@ uint64_t Random::next() {
 }
 
 BlockRun::BlockRun(const Code &code, const LaunchConfig &launch, GridMemory &memory,
-                   uint64_t budget)
-    : code(code), launch(launch), memory(memory), budget(budget),
+                   uint64_t budget, ThreadRunner *runner)
+    : code(code), launch(launch), memory(memory), budget(budget), runner(runner),
       threadCount(launch.block[0] * launch.block[1] * launch.block[2]) {
   threads.resize(threadCount);
   files.resize(size_t(threadCount) * code.slots());
@@ -67,6 +67,8 @@ void BlockRun::begin() {
   order.reset(threadCount);
   std::fill(localSet.begin(), localSet.end(), 0);
   shared.shadow.reset(sharedData.size(), false);
+  if (runner)
+    runner->begin(*this);
 }
 
 std::array<uint32_t, 3> BlockRun::threadPosition(unsigned index) const {
@@ -185,6 +187,8 @@ void BlockRun::unsetRegister(Thread &thread, const Op &op) {
 }
 
 bool BlockRun::runThread(Thread &thread, uint32_t steps) {
+  if (runner)
+    return runner->run(*this, thread, steps);
   const Op *ops = code.ops.data();
   const Slot *extra = code.extra.data();
   for (; steps != 0; --steps) {
@@ -346,7 +350,10 @@ void BlockRun::tryWarp(Thread &thread) {
   }
   const Op &op = code.ops[thread.pc];
   std::span<Thread *const> members(lanes.data(), count);
-  op.warpHandler(*this, members, mask, op);
+  if (runner)
+    runner->meet(*this, members, mask, op);
+  else
+    op.warpHandler(*this, members, mask, op);
   if (found)
     return;
   for (Thread *member : members)

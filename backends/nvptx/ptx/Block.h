@@ -50,9 +50,26 @@ struct Random {
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(((next() >> 32) * bound) >> 32); }
 };
 
+class BlockRun;
+
+/// Executes the threads of a block in another way than by bits, such as by terms. Scheduling,
+/// meeting of lanes, barriers, shared memory and its checks stay the block's.
+class ThreadRunner {
+public:
+  virtual ~ThreadRunner() = default;
+  /// The threads of the block are in their first state.
+  virtual void begin(BlockRun &block) = 0;
+  /// As BlockRun::runThread.
+  virtual bool run(BlockRun &block, Thread &thread, uint32_t steps) = 0;
+  /// The lanes that meet at a `.sync` instruction, all of those in \p mask.
+  virtual void meet(BlockRun &block, std::span<Thread *const> lanes, uint32_t mask,
+                    const Op &op) = 0;
+};
+
 class BlockRun {
 public:
-  BlockRun(const Code &code, const LaunchConfig &launch, GridMemory &memory, uint64_t budget);
+  BlockRun(const Code &code, const LaunchConfig &launch, GridMemory &memory, uint64_t budget,
+           ThreadRunner *runner = nullptr);
 
   /// Runs one block to its end. False after a fault.
   bool run(std::array<uint32_t, 3> block, Random &random);
@@ -75,6 +92,11 @@ public:
 
   Thread *laneOf(const Thread &thread, unsigned lane);
   void fault(Thread &thread, FaultKind kind, std::string text);
+  void unsetRegister(Thread &thread, const Op &op);
+  void reportConflict(Thread &thread, const SharedBytes &memory, const Conflict &conflict,
+                      AccessKind kind);
+  const Knowledge &knowledge() const { return order; }
+  unsigned size() const { return threadCount; } ///< threads
 
   std::optional<Fault> found;
   uint64_t instructions = 0;
@@ -99,19 +121,17 @@ private:
   void release(unsigned index);
   void makeRunnable(Thread &thread, bool advance);
   void reportDeadlock();
-  void reportConflict(Thread &thread, const SharedBytes &memory, const Conflict &conflict,
-                      AccessKind kind);
   std::array<uint32_t, 3> threadPosition(unsigned index) const;
   std::string threadText(unsigned index) const;
   uint32_t maskOfWarp(unsigned warp) const; ///< lanes that exist and have not ended
   std::byte *accessLocal(Thread &thread, const Op &op, uint64_t address, unsigned bytes,
                          AccessKind kind);
-  void unsetRegister(Thread &thread, const Op &op);
 
   const Code &code;
   const LaunchConfig &launch;
   GridMemory &memory;
   uint64_t budget;
+  ThreadRunner *runner; ///< null: by bits
   unsigned threadCount;
   std::array<uint32_t, 3> block{};
   std::vector<Thread> threads;

@@ -1,0 +1,77 @@
+//===-- backends/nvptx/prove/Calls.h - The calls of a proof --- -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Which calls a kernel is proved with: sizes around everything that the kernel and its plan compare
+// sizes with, and layouts for each class of alignment, stride and distance.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_BACKENDS_NVPTX_PROVE_CALLS_H
+#define H3_BACKENDS_NVPTX_PROVE_CALLS_H
+
+#include "backends/nvptx/ptx/Module.h"
+#include "dsl/program/Program.h"
+#include "runtime/plan/Plan.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace h3::prove {
+
+enum class LayoutKind : uint8_t {
+  Tight,     ///< without gaps, at addresses that any vector divides
+  Padded,    ///< rows further apart than they are long, by whole vectors
+  Halved,    ///< at addresses that are a multiple of 8 bytes and no more
+  Skewed,    ///< at addresses and with rows that only an element divides
+  Strided,   ///< elements of a row two apart where the contract allows that
+  Broadcast, ///< inputs whose outer strides are 0
+  Far,       ///< offsets beyond 2^31 elements
+};
+inline constexpr LayoutKind allLayouts[] = {
+    LayoutKind::Tight,   LayoutKind::Padded,    LayoutKind::Halved, LayoutKind::Skewed,
+    LayoutKind::Strided, LayoutKind::Broadcast, LayoutKind::Far};
+std::string_view name(LayoutKind kind);
+
+struct Call {
+  std::vector<int64_t> dims;
+  LayoutKind layout = LayoutKind::Tight;
+  bool inPlace = false; ///< every output that may alias an input does
+};
+
+/// The host's tensors of a call, at addresses of their own, far apart.
+std::vector<plan::Tensor> tensorsOf(const Program &program, const plan::OperatorPlan &plan,
+                                    const Call &call);
+
+/// The parameters of every call: their values are terms, these only satisfy the contract.
+std::vector<plan::ParameterValue> parametersOf(const plan::OperatorPlan &plan);
+
+/// Settings of the dims that satisfy the contract's `require`s, those with the fewest elements
+/// first; at most \p most elements in all tensors together. \p rowDims take few values.
+std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::OperatorPlan &plan,
+                                           const ptx::Kernel &kernel,
+                                           const std::vector<unsigned> &rowDims, int64_t most);
+
+int64_t elementsOf(const Program &program, const std::vector<int64_t> &dims);
+
+/// The dims that only count rows: each stands alone as one axis of every output and of some inputs,
+/// is no number in the computation, and its index does nothing but select that axis. A row of the
+/// outputs is then one function of the rows of the inputs with the same index, however many there
+/// are.
+std::vector<unsigned> rowDimsOf(const Program &program);
+
+/// Of each tensor the axis that \p dim is the extent of, or -1.
+std::vector<int> axesOf(const Program &program, unsigned dim);
+
+/// The extents that `index(...)` selects in: tensor and axis.
+struct Picked {
+  unsigned tensor, axis;
+};
+std::vector<Picked> pickedAxesOf(const Program &program);
+
+} // namespace h3::prove
+
+#endif // H3_BACKENDS_NVPTX_PROVE_CALLS_H

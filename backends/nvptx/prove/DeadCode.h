@@ -1,0 +1,31 @@
+//===-- backends/nvptx/prove/DeadCode.h - What no call can reach - -*- C++ -*-===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Branches that go one way in every call, by the bits that their operands can have: an optimiser
+// leaves such branches where it has not seen that, say, a thread's number is below 128. Only what
+// follows from constants, thread numbers and the operations on them counts, whatever the order of
+// execution.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef H3_BACKENDS_NVPTX_PROVE_DEADCODE_H
+#define H3_BACKENDS_NVPTX_PROVE_DEADCODE_H
+
+#include "backends/nvptx/ptx/Module.h"
+
+#include <vector>
+
+namespace h3::prove {
+
+struct DeadCode {
+  std::vector<bool> unreachable; ///< by instruction
+  std::vector<bool> oneWay;      ///< its guard has one value in every call
+};
+
+DeadCode deadCodeOf(const ptx::Kernel &kernel);
+
+} // namespace h3::prove
+
+#endif // H3_BACKENDS_NVPTX_PROVE_DEADCODE_H

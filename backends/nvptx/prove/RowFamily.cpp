@@ -1,0 +1,348 @@
+//===-- backends/nvptx/prove/RowFamily.cpp - Every number of rows ---------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// All calls that differ in the number of rows T alone, every block of each. Of a grid that is a sum
+// g1 + g2 + ..., part j has its own blocks. With Q rows more, part j has P(j) blocks more. Let i be
+// the block's place in its part. Then k = i / P whole periods lie before it; without them it is
+// block i % P of a call with T - Q k rows. So these runs stand for all:
+//
+//   T0 = 1 .. Q      exactly so many rows are left, k >= 0 periods before them
+//   T0 = Q + 1       at least so many are left
+//
+// In each the first P blocks of each part must write the first min(T0, Q) rows, and nothing else:
+// then the rows of every call are written once, by induction over the periods.
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/nvptx/prove/KernelRun.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace h3::prove {
+namespace {
+
+/// More threads than this are not run for one family.
+constexpr int64_t mostThreads = 70'000;
+constexpr int64_t longestPeriod = 1024;
+constexpr size_t mostParts = 4;
+
+struct Number {
+  int64_t base = 0;
+  Slopes slopes{};
+};
+
+/// The plan's expressions with slopes. Empty where a value is not linear.
+class Growth {
+public:
+  Growth(const plan::OperatorPlan &plan, const plan::Binding &binding, unsigned dim, Slopes slopes)
+      : plan(plan), binding(binding), dim(dim), dimSlopes(slopes) {}
+
+  std::map<plan::ExprId, Slopes> known;
+
+  std::optional<Number> of(plan::ExprId id) const {
+    std::optional<int64_t> base = plan::evaluateExpr(plan, id, binding);
+    if (!base)
+      return std::nullopt;
+    if (auto found = known.find(id); found != known.end())
+      return Number{*base, found->second};
+    const plan::ExprNode &node = plan.nodes[id];
+    if (node.op == plan::ExprOp::Dim)
+      return Number{*base, node.lhs == dim ? dimSlopes : Slopes{}};
+    if (plan::operandCount(node.op) != 2)
+      return plan::operandCount(node.op) == 0 ? std::optional(Number{*base, {}}) : std::nullopt;
+    std::optional<Number> a = of(node.lhs), b = of(node.rhs);
+    if (!a || !b)
+      return std::nullopt;
+    Number result{*base, {}};
+    if (isZero(a->slopes) && isZero(b->slopes))
+      return result;
+    for (unsigned i = 0; i < symbolCount; ++i) {
+      int64_t x = a->slopes[i], y = b->slopes[i];
+      switch (node.op) {
+      case plan::ExprOp::Add:
+        result.slopes[i] = x + y;
+        break;
+      case plan::ExprOp::Sub:
+        result.slopes[i] = x - y;
+        break;
+      case plan::ExprOp::Mul:
+        if (!isZero(a->slopes) && !isZero(b->slopes))
+          return std::nullopt;
+        result.slopes[i] = x * b->base + y * a->base;
+        break;
+      case plan::ExprOp::FloorDiv:
+        if (!isZero(b->slopes) || x % b->base != 0)
+          return std::nullopt;
+        result.slopes[i] = x / b->base;
+        break;
+      case plan::ExprOp::FloorMod:
+        if (!isZero(b->slopes) || x % b->base != 0)
+          return std::nullopt;
+        break;
+      default:
+        return std::nullopt;
+      }
+    }
+    return result;
+  }
+
+private:
+  const plan::OperatorPlan &plan;
+  const plan::Binding &binding;
+  unsigned dim;
+  Slopes dimSlopes;
+};
+
+/// g1, g2, ... of g1 + g2 + ...; empty if there are too many.
+std::vector<plan::ExprId> partsOf(const plan::OperatorPlan &plan, plan::ExprId grid) {
+  std::vector<plan::ExprId> parts;
+  while (plan.nodes[grid].op == plan::ExprOp::Add) {
+    parts.push_back(plan.nodes[grid].rhs);
+    grid = plan.nodes[grid].lhs;
+  }
+  parts.push_back(grid);
+  std::ranges::reverse(parts);
+  return parts;
+}
+
+/// A ceiling is a quotient whose dividend is a sum: the sum of parts is meant only outside of it.
+std::optional<plan::ExprId> sumOf(const plan::OperatorPlan &plan, plan::ExprId grid,
+                                  size_t without) {
+  for (; without != 0; --without)
+    grid = plan.nodes[grid].lhs;
+  return grid;
+}
+
+} // namespace
+
+struct KernelRun::Family {
+  unsigned dim = 0;
+  std::vector<int> axes;
+  int64_t period = 0; ///< Q
+  std::vector<plan::ExprId> parts;
+  std::vector<int64_t> blocks; ///< P of each part
+  int64_t mostRows = 0;        ///< the largest admitted number
+  int64_t rows = 0;            ///< T0
+  bool hasMore = false;        ///< T0 = Q + 1: there may be more
+  /// The periods that may lie before a block: from the first to the last of these.
+  int64_t firstPeriod = 0, lastPeriod = 0;
+};
+
+RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim, bool onlyAsk) {
+  RowOutcome result;
+  const plan::Variant &variant = only.variants[0];
+  bool usesGrid = std::ranges::any_of(
+      code.specials, [](auto pair) { return pair.second == ptx::Special::NctaidX; });
+  if (only.each || usesGrid || variant.grid[0] == plan::kNoExpr ||
+      variant.grid[1] != plan::kNoExpr || variant.grid[2] != plan::kNoExpr) {
+    result.isTooLarge = true;
+    return result;
+  }
+  Family family;
+  family.dim = dim;
+  family.axes = axesOf(*subject.program, dim);
+  family.parts = partsOf(only, variant.grid[0]);
+  if (family.parts.size() > mostParts) {
+    result.isTooLarge = true;
+    return result;
+  }
+  auto withRows = [&](int64_t rows) {
+    Call other = call;
+    other.dims[dim] = rows;
+    return other;
+  };
+  // The shortest period with which everything is linear.
+  std::optional<Bound> one = bind(withRows(1));
+  if (!one) {
+    result.isNotAdmitted = true;
+    return result;
+  }
+  for (int64_t period = 1; period <= longestPeriod && family.period == 0; ++period) {
+    Slopes slopes{};
+    slopes[PeriodsBefore] = period;
+    Growth growth(only, one->binding, dim, slopes);
+    std::vector<int64_t> blocks;
+    for (plan::ExprId part : family.parts)
+      if (std::optional<Number> number = growth.of(part))
+        blocks.push_back(number->slopes[PeriodsBefore]);
+    if (blocks.size() != family.parts.size())
+      continue;
+    family.period = period;
+    family.blocks = blocks;
+  }
+  int64_t threads = 0;
+  for (int64_t blocks : family.blocks)
+    threads += blocks * (family.period + 1) * one->launch.block[0];
+  Call largest = withRows(family.period + 1);
+  if (family.period == 0 || threads > mostThreads ||
+      elementsOf(*subject.program, largest.dims) > 200'000) {
+    result.isTooLarge = true;
+    return result;
+  }
+  result.threads = threads;
+  if (onlyAsk)
+    return result;
+  // The most rows that any admitted call has.
+  int64_t most = 0;
+  for (int bit = 45; bit >= 0; --bit)
+    if (int64_t rows = most + (int64_t(1) << bit); bind(withRows(rows)))
+      most = rows;
+  family.mostRows = most;
+
+  if (!bind(largest)) {
+    result.isNotAdmitted = true;
+    return result;
+  }
+  auto runPeriods = [&](int64_t first, int64_t last) -> std::optional<Outcome> {
+    family.firstPeriod = first;
+    family.lastPeriod = last;
+    for (int64_t rows = 1; rows <= family.period + 1; ++rows) {
+      family.rows = rows;
+      family.hasMore = rows > family.period;
+      if (!bind(withRows(rows + first * family.period)))
+        return std::nullopt; // no call has so many rows
+      if (auto failure = runFamily(withRows(rows), family))
+        return failure;
+    }
+    return std::nullopt;
+  };
+  const int64_t allPeriods = family.mostRows / family.period;
+  machine->fewerPeriods.reset();
+  std::optional<Outcome> failure = runPeriods(0, allPeriods);
+  if (failure && failure->verdict == Verdict::NotProvable && machine->fewerPeriods) {
+    // Where a number leaves 32 bits the code may go another way: up to there, the periods in which
+    // it happens one by one, and all beyond.
+    constexpr int64_t between = 3;
+    int64_t last = std::max<int64_t>(*machine->fewerPeriods, 0);
+    failure = runPeriods(0, last);
+    result.upTo = last * family.period;
+    std::optional<Outcome> beyond = failure;
+    for (int64_t k = last + 1; k <= last + between && !beyond; ++k)
+      beyond = runPeriods(k, k);
+    if (!beyond)
+      beyond = runPeriods(last + between + 1, allPeriods);
+    if (!beyond)
+      result.upTo = 0;
+    else if (beyond->verdict != Verdict::NotProvable)
+      failure = beyond;
+  }
+  result.outcome = failure.value_or(Outcome());
+  return result;
+}
+
+std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
+  // The call's own numbers, and those of the few rows that are looked at: they are the last ones,
+  // at addresses that are so much further on.
+  std::optional<Bound> window = bind(call);
+  Call whole = call;
+  whole.dims[family.dim] += family.firstPeriod * family.period;
+  std::optional<Bound> bound = bind(whole);
+  if (!bound || !window)
+    return Outcome{Verdict::NotProvable, "a number of rows is not admitted: " + callText(whole)};
+  const plan::Variant &variant = only.variants[0];
+  Slopes dimSlopes{};
+  dimSlopes[PeriodsBefore] = family.period;
+  dimSlopes[RowsBehind] = family.hasMore ? 1 : 0;
+  Growth growth(only, bound->binding, family.dim, dimSlopes);
+  // Where each part begins. With more rows behind it grows by an unknown number.
+  std::vector<Number> starts(family.parts.size());
+  int64_t periodBlocks = 0;
+  for (size_t j = 1; j < family.parts.size(); ++j) {
+    plan::ExprId start = *sumOf(only, variant.grid[0], family.parts.size() - j);
+    periodBlocks += family.blocks[j - 1];
+    starts[j].base = plan::evaluateExpr(only, start, bound->binding).value_or(0);
+    starts[j].slopes[PeriodsBefore] = periodBlocks;
+    if (family.hasMore)
+      starts[j].slopes[FirstGrowth + j - 1] = 1;
+    growth.known[start] = starts[j].slopes;
+  }
+
+  for (unsigned variation = 0; variation < variations(); ++variation) {
+    TermMemory memory(terms, *subject.program, window->binding, family.axes);
+    TermDomain spec{terms, *subject.program};
+    fillIndices(*window, variation, spec, &memory);
+    if (auto problem = evaluateSpec(*window, variation, spec))
+      return problem;
+    for (TensorMemory &tensor : memory.tensors)
+      if (int axis = family.axes[tensor.tensor]; axis >= 0)
+        tensor.slopes[PeriodsBefore] =
+            family.period *
+            bound->binding.tensors[tensor.tensor].strides[static_cast<unsigned>(axis)] *
+            int64_t(tensor.bytes);
+    for (TensorMemory &tensor : memory.tensors)
+      tensor.address += uint64_t(tensor.slopes[PeriodsBefore] * family.firstPeriod);
+
+    ptx::GridMemory grid;
+    if (auto problem = setParameters(*bound, grid))
+      return problem;
+    for (size_t i = 0; i < variant.arguments.size(); ++i) {
+      const plan::ArgumentSpec &spec = variant.arguments[i];
+      bool isNumber =
+          spec.kind == plan::ArgumentSpec::Kind::I32 || spec.kind == plan::ArgumentSpec::Kind::I64;
+      if (!isNumber)
+        continue;
+      std::optional<Number> number = growth.of(spec.index);
+      if (!number)
+        return Outcome{Verdict::NotProvable,
+                       fmt::format("argument {} of the kernel is not linear in '{}'", i,
+                                   subject.program->dims[family.dim].name)};
+      if (!isZero(number->slopes))
+        machine->parameters[code.layout.parameterOffsets[i]] = machine->affine(
+            number->slopes, 0, spec.kind == plan::ArgumentSpec::Kind::I32 ? 32 : 64);
+    }
+    std::vector<std::array<int64_t, symbolCount>> vertices(1);
+    int64_t left = std::max<int64_t>(family.mostRows - whole.dims[family.dim], 0);
+    vertices.push_back({});
+    vertices.back()[PeriodsBefore] =
+        std::min(left / family.period, family.lastPeriod - family.firstPeriod);
+    if (family.hasMore) {
+      vertices.push_back({});
+      vertices.back()[RowsBehind] = left;
+      for (size_t j = 1; j < family.parts.size(); ++j) {
+        size_t count = vertices.size();
+        for (size_t k = 0; k < count; ++k) {
+          vertices.push_back(vertices[k]);
+          vertices.back()[FirstGrowth + j - 1] = plan::kMaxGrid[0];
+        }
+      }
+    }
+    setIndexRange(vertices);
+    machine->range.vertices = vertices;
+    machine->memory = &memory;
+
+    ptx::LaunchConfig launch(bound->launch);
+    ptx::BlockRun block(code, launch, grid, UINT64_MAX, machine.get());
+    ptx::Random random{1};
+    for (size_t j = 0; j < family.parts.size(); ++j) {
+      int64_t count = plan::evaluateExpr(only, family.parts[j], window->binding).value_or(0);
+      Slopes slopes = starts[j].slopes;
+      slopes[PeriodsBefore] += family.blocks[j];
+      machine->blockSlopes = slopes;
+      for (int64_t i = 0; i < std::min(count, family.blocks[j]); ++i) {
+        int64_t number = starts[j].base + i + family.firstPeriod * family.blocks[j];
+        if (!block.run({static_cast<uint32_t>(number), 0, 0}, random)) {
+          Outcome outcome = faultOf(call, *block.found);
+          outcome.problem += fmt::format("; for all larger numbers of '{}' too",
+                                         subject.program->dims[family.dim].name);
+          return outcome;
+        }
+        memory.endBlock();
+      }
+    }
+    int64_t rows = std::min(family.rows, family.period);
+    for (const TensorMemory &tensor : memory.tensors)
+      if (tensor.writable && tensor.highestRow >= rows)
+        return Outcome{Verdict::Fault,
+                       fmt::format("a block reads {} in rows that another writes", tensor.name)};
+    Outcome outcome = compare(call, memory, spec, rows);
+    if (outcome.verdict != Verdict::Proved)
+      return outcome;
+  }
+  return std::nullopt;
+}
+
+} // namespace h3::prove

@@ -1,0 +1,797 @@
+//===-- backends/nvptx/prove/TermFloat.cpp - Terms of float operations ----===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "backends/nvptx/prove/Term.h"
+
+#include "dsl/scalar/FloatFormat.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace h3::prove {
+namespace {
+
+uint64_t signMask(ScalarType type) { return uint64_t(1) << (bitWidth(type) - 1); }
+
+/// Rounding that does not look at the sign.
+bool isSymmetric(Rounding rounding) {
+  return rounding == Rounding::NearestEven || rounding == Rounding::TowardZero;
+}
+
+unsigned fractionBits(ScalarType type) {
+  switch (type) {
+  case ScalarType::F16:
+    return scalar::F16::fractionBits;
+  case ScalarType::BF16:
+    return scalar::BF16::fractionBits;
+  case ScalarType::F32:
+    return scalar::F32::fractionBits;
+  default:
+    return scalar::F64::fractionBits;
+  }
+}
+
+/// Every value of \p narrow is one of \p wide, which is another type.
+bool widens(ScalarType narrow, ScalarType wide) {
+  if (wide == ScalarType::F64)
+    return narrow == ScalarType::F16 || narrow == ScalarType::BF16 || narrow == ScalarType::F32;
+  return wide == ScalarType::F32 && (narrow == ScalarType::F16 || narrow == ScalarType::BF16);
+}
+
+uint64_t oneOf(ScalarType type) { return scalar::convert(ScalarType::I32, type, 1); }
+
+uint8_t orderingBit(scalar::Ordering ordering) {
+  return static_cast<uint8_t>(1u << static_cast<unsigned>(ordering));
+}
+
+uint8_t mirrored(uint8_t orderings) {
+  uint8_t kept = orderings & (Equal | Unordered);
+  return static_cast<uint8_t>(kept | ((orderings & Less) ? Greater : 0) |
+                              ((orderings & Greater) ? Less : 0));
+}
+
+} // namespace
+
+TermId TermStore::makeFloat(TermOp op, ScalarType type, TermId a, TermId b, TermId c,
+                            Rounding rounding) {
+  Term term;
+  term.op = op;
+  term.width = static_cast<uint8_t>(bitWidth(type));
+  term.type = type;
+  term.rounding = rounding;
+  term.a = a;
+  term.b = b;
+  term.c = c;
+  return make(term);
+}
+
+TermId TermStore::asFloat(ScalarType type, TermId a) {
+  Term t = terms[a];
+  switch (t.op) {
+  case TermOp::Constant:
+    return constant(t.width, scalar::canonical(type, t.imm));
+  case TermOp::Canonical:
+  case TermOp::AnyNaN:
+    return t.type == type ? asFloat(type, t.a) : a;
+  case TermOp::Xor:
+    return isConstant(t.b, signMask(type)) ? fneg(type, t.a) : a;
+  case TermOp::And:
+    return isConstant(t.b, signMask(type) - 1) ? fabs(type, t.a) : a;
+  case TermOp::Or: {
+    if (isConstant(t.b, signMask(type)))
+      return fneg(type, fabs(type, t.a));
+    // A sign and a magnitude put together.
+    for (auto [x, y] : {std::pair(t.a, t.b), std::pair(t.b, t.a)}) {
+      Term s = terms[x], m = terms[y];
+      if (s.op == TermOp::And && m.op == TermOp::And && isConstant(s.b, signMask(type)) &&
+          isConstant(m.b, signMask(type) - 1))
+        return asFloat(type, fcopysign(type, m.a, s.a));
+    }
+    return a;
+  }
+  case TermOp::Select: {
+    uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
+    if (auto known = floatViews.find(key); known != floatViews.end())
+      return known->second;
+    TermId b = asFloat(type, t.b), c = asFloat(type, t.c);
+    TermId result = b == t.b && c == t.c ? a : select(t.a, b, c);
+    floatViews.emplace(key, result);
+    return result;
+  }
+  default:
+    return a;
+  }
+}
+
+/// Removes operations on the sign from a float operand; \p negative is turned for each.
+TermId TermStore::stripSign(TermId a, bool &negative) {
+  Term t = terms[a];
+  if (t.op == TermOp::FNeg) {
+    note(Rewrite::Sign);
+    negative = !negative;
+    return t.a;
+  }
+  return a;
+}
+
+void TermStore::order(TermId &a, TermId &b) {
+  if (b < a) {
+    std::swap(a, b);
+    note(Rewrite::Commute);
+  }
+}
+
+TermId TermStore::fneg(ScalarType type, TermId a) {
+  a = asFloat(type, a);
+  Term t = terms[a];
+  if (t.op == TermOp::Constant)
+    return constant(t.width, scalar::neg(type, t.imm));
+  if (t.op == TermOp::FNeg && t.type == type)
+    return canonical(type, t.a);
+  if (t.op == TermOp::Select)
+    return select(t.a, fneg(type, t.b), fneg(type, t.c));
+  return makeFloat(TermOp::FNeg, type, a);
+}
+
+TermId TermStore::fabs(ScalarType type, TermId a) {
+  a = asFloat(type, a);
+  bool negative = false;
+  a = stripSign(a, negative);
+  Term t = terms[a];
+  if (t.op == TermOp::Constant)
+    return constant(t.width, scalar::abs(type, t.imm));
+  if (facts(type, a) & NeverNegative)
+    return canonical(type, a);
+  return makeFloat(TermOp::FAbs, type, a);
+}
+
+/// Whether \p a is a NaN wherever \p x is one, by its form.
+bool TermStore::isNaNWith(TermId a, TermId x, unsigned depth) {
+  if (a == x)
+    return true;
+  Term t = terms[a];
+  if (depth == 0)
+    return false;
+  auto with = [&](TermId operand) { return operand && isNaNWith(operand, x, depth - 1); };
+  switch (t.op) {
+  case TermOp::FAdd:
+  case TermOp::FMul:
+  case TermOp::FDiv:
+  case TermOp::FFma:
+  case TermOp::FSqrt:
+  case TermOp::FNeg:
+  case TermOp::FAbs:
+  case TermOp::Convert:
+  case TermOp::RsqrtApprox:
+  case TermOp::Ex2ApproxFtz:
+  case TermOp::RcpApproxFtz:
+  case TermOp::SqrtApprox:
+  case TermOp::Canonical:
+  case TermOp::AnyNaN:
+    return hasFloatArithmetic(t.type) && (with(t.a) || with(t.b) || with(t.c));
+  case TermOp::Select: {
+    // A comparison of it goes one way.
+    Term c = terms[t.a];
+    if (c.op == TermOp::FCompare && (with(c.a) || with(c.b)))
+      return with((c.attribute & Unordered) ? t.b : t.c);
+    return with(t.b) && with(t.c);
+  }
+  default:
+    return false;
+  }
+}
+
+TermId TermStore::signBit(ScalarType type, TermId a, bool anySignOfNaN) {
+  Term t = terms[a];
+  if (anySignOfNaN) {
+    a = asFloat(type, a);
+    t = terms[a];
+    if (t.op == TermOp::FNeg && t.type == type)
+      return bitNot(signBit(type, t.a, true));
+    if (t.op == TermOp::Convert && t.type == type && widens(t.from, type))
+      return signBit(t.from, t.a, true);
+  }
+  return extract(a, bitWidth(type) - 1, 1);
+}
+
+/// The magnitude with the sign chosen. Where a NaN as the sign makes the magnitude a NaN, its sign
+/// does not matter.
+TermId TermStore::fcopysign(ScalarType type, TermId magnitude, TermId sign) {
+  magnitude = asFloat(type, magnitude);
+  TermId source = asFloat(type, sign);
+  constexpr unsigned deepEnough = 24;
+  bool anySign = isNaNWith(magnitude, source, deepEnough);
+  if (Term s = terms[source]; !anySign && s.op == TermOp::Convert && widens(s.from, type))
+    anySign = isNaNWith(magnitude, s.a, deepEnough);
+  if (anySign)
+    note(Rewrite::CopySign);
+  TermId positive = fabs(type, magnitude);
+  return select(signBit(type, sign, anySign), fneg(type, positive), positive);
+}
+
+TermId TermStore::fadd(ScalarType type, TermId a, TermId b, Rounding rounding) {
+  a = asFloat(type, a);
+  b = asFloat(type, b);
+  if (isConstant(a) && isConstant(b))
+    return constant(bitWidth(type), scalar::add(type, terms[a].imm, terms[b].imm, rounding));
+  if (isConstant(a))
+    std::swap(a, b);
+  if (rounding == Rounding::NearestEven && isConstant(b)) {
+    if (isConstant(b, signMask(type))) {
+      note(Rewrite::AddNegativeZero);
+      return canonical(type, a);
+    }
+    if (isConstant(b, 0) && (facts(type, a) & NeverNegativeZero)) {
+      note(Rewrite::AddZero);
+      return canonical(type, a);
+    }
+  }
+  if (a == b) {
+    note(Rewrite::Double);
+    uint64_t two = scalar::add(type, oneOf(type), oneOf(type));
+    return fmul(type, a, constant(bitWidth(type), two), rounding);
+  }
+  order(a, b);
+  return makeFloat(TermOp::FAdd, type, a, b, 0, rounding);
+}
+
+TermId TermStore::fsub(ScalarType type, TermId a, TermId b, Rounding rounding) {
+  note(Rewrite::Subtract);
+  return fadd(type, a, fneg(type, b), rounding);
+}
+
+TermId TermStore::fmul(ScalarType type, TermId a, TermId b, Rounding rounding) {
+  a = asFloat(type, a);
+  b = asFloat(type, b);
+  if (isConstant(a) && isConstant(b))
+    return constant(bitWidth(type), scalar::mul(type, terms[a].imm, terms[b].imm, rounding));
+  if (isConstant(a))
+    std::swap(a, b);
+  if (isSymmetric(rounding)) {
+    bool negative = false;
+    a = stripSign(a, negative);
+    b = stripSign(b, negative);
+    if (isConstant(b) && scalar::signBit(type, terms[b].imm)) {
+      note(Rewrite::Sign);
+      negative = !negative;
+      b = constant(bitWidth(type), scalar::neg(type, terms[b].imm));
+    }
+    if (negative)
+      return fneg(type, fmul(type, a, b, rounding));
+  }
+  if (isConstant(b, oneOf(type))) {
+    note(Rewrite::One);
+    return canonical(type, a);
+  }
+  order(a, b);
+  return makeFloat(TermOp::FMul, type, a, b, 0, rounding);
+}
+
+TermId TermStore::fdiv(ScalarType type, TermId a, TermId b, Rounding rounding) {
+  a = asFloat(type, a);
+  b = asFloat(type, b);
+  unsigned width = bitWidth(type);
+  if (isConstant(a) && isConstant(b))
+    return constant(width, scalar::div(type, terms[a].imm, terms[b].imm, rounding));
+  if (isSymmetric(rounding)) {
+    bool negative = false;
+    a = stripSign(a, negative);
+    b = stripSign(b, negative);
+    for (TermId *operand : {&a, &b})
+      if (isConstant(*operand) && scalar::signBit(type, terms[*operand].imm)) {
+        note(Rewrite::Sign);
+        negative = !negative;
+        *operand = constant(width, scalar::neg(type, terms[*operand].imm));
+      }
+    if (negative)
+      return fneg(type, fdiv(type, a, b, rounding));
+  }
+  if (isConstant(b)) {
+    uint64_t divisor = terms[b].imm;
+    if (divisor == oneOf(type)) {
+      note(Rewrite::One);
+      return canonical(type, a);
+    }
+    uint64_t inverse = scalar::div(type, oneOf(type), divisor);
+    uint64_t fraction = (uint64_t(1) << fractionBits(type)) - 1;
+    bool isPower = (divisor & fraction) == 0 && divisor > fraction;
+    bool isNormal = inverse > fraction && scalar::div(type, oneOf(type), inverse) == divisor &&
+                    !scalar::isInfinity(type, divisor);
+    if (isPower && isNormal) {
+      note(Rewrite::PowerOfTwo);
+      return fmul(type, a, constant(width, inverse), rounding);
+    }
+  }
+  return makeFloat(TermOp::FDiv, type, a, b, 0, rounding);
+}
+
+TermId TermStore::ffma(ScalarType type, TermId a, TermId b, TermId c, Rounding rounding) {
+  a = asFloat(type, a);
+  b = asFloat(type, b);
+  c = asFloat(type, c);
+  unsigned width = bitWidth(type);
+  if (isConstant(a) && isConstant(b)) {
+    uint64_t x = terms[a].imm, y = terms[b].imm;
+    if (isConstant(c))
+      return constant(width, scalar::fma(type, x, y, terms[c].imm, rounding));
+    // The product is exact if both directions round it to the same.
+    uint64_t product = scalar::mul(type, x, y, Rounding::Down);
+    if (product == scalar::mul(type, x, y, Rounding::Up) && !scalar::isInfinity(type, product) &&
+        !scalar::isNaN(type, product)) {
+      note(Rewrite::FmaConstant);
+      return fadd(type, c, constant(width, product), rounding);
+    }
+  }
+  if (isConstant(a))
+    std::swap(a, b);
+  bool negative = false;
+  a = stripSign(a, negative);
+  b = stripSign(b, negative);
+  if (isConstant(b) && scalar::signBit(type, terms[b].imm)) {
+    note(Rewrite::Sign);
+    negative = !negative;
+    b = constant(width, scalar::neg(type, terms[b].imm));
+  }
+  auto product = [&] {
+    TermId result = fmul(type, a, b, rounding);
+    return negative ? fneg(type, result) : result;
+  };
+  if (isConstant(b, oneOf(type))) {
+    note(Rewrite::FmaOne);
+    return fadd(type, negative ? fneg(type, a) : a, c, rounding);
+  }
+  if (rounding == Rounding::NearestEven && isConstant(c, signMask(type))) {
+    note(Rewrite::FmaNegativeZero);
+    return product();
+  }
+  bool isNeverNegative =
+      !negative && (a == b || (facts(type, a) & facts(type, b) & NeverNegative) != 0);
+  if (rounding == Rounding::NearestEven && isConstant(c, 0) && isNeverNegative) {
+    note(Rewrite::FmaZero);
+    return product();
+  }
+  order(a, b);
+  Term term;
+  term.op = TermOp::FFma;
+  term.width = static_cast<uint8_t>(width);
+  term.type = type;
+  term.rounding = rounding;
+  term.attribute = negative ? 1 : 0;
+  term.a = a;
+  term.b = b;
+  term.c = c;
+  return make(term);
+}
+
+TermId TermStore::fsqrt(ScalarType type, TermId a, Rounding rounding) {
+  a = asFloat(type, a);
+  if (isConstant(a))
+    return constant(bitWidth(type), scalar::sqrt(type, terms[a].imm, rounding));
+  return makeFloat(TermOp::FSqrt, type, a, 0, 0, rounding);
+}
+
+TermId TermStore::fextreme(TermOp op, ScalarType type, TermId a, TermId b) {
+  a = asFloat(type, a);
+  b = asFloat(type, b);
+  if (isConstant(a) && isConstant(b)) {
+    uint64_t x = terms[a].imm, y = terms[b].imm;
+    return constant(bitWidth(type), op == TermOp::FMax      ? scalar::maximum(type, x, y)
+                                    : op == TermOp::FMin    ? scalar::minimum(type, x, y)
+                                    : op == TermOp::FMaxNum ? scalar::maximumNumber(type, x, y)
+                                                            : scalar::minimumNumber(type, x, y));
+  }
+  if (a == b)
+    return canonical(type, a);
+  note(Rewrite::Commute);
+  return unite(op, type, a, b);
+}
+
+/// All trees of one of max, min, max.num, min.num over the same operands agree, however often each
+/// stands there: what counts is the set. A set is a binary trie over the operands' ids, which is
+/// one term whatever the order in which it was made: a branch has the sets without and with the bit
+/// `imm` below it, which agree in all higher bits.
+TermId TermStore::unite(TermOp op, ScalarType type, TermId a, TermId b) {
+  if (a == b)
+    return a;
+  auto isBranch = [&](TermId id) { return terms[id].op == op && terms[id].type == type; };
+  auto memberOf = [&](TermId id) {
+    while (isBranch(id))
+      id = terms[id].a;
+    return id;
+  };
+  auto branch = [&](uint64_t bit, TermId without, TermId with) {
+    Term term;
+    term.op = op;
+    term.width = static_cast<uint8_t>(bitWidth(type));
+    term.type = type;
+    term.a = without;
+    term.b = with;
+    term.imm = bit;
+    return make(term);
+  };
+  TermId memberA = memberOf(a), memberB = memberOf(b);
+  uint64_t bitA = isBranch(a) ? terms[a].imm : 0, bitB = isBranch(b) ? terms[b].imm : 0;
+  uint64_t differs = std::bit_floor(uint64_t(memberA) ^ memberB);
+  uint64_t most = std::max({bitA, bitB, differs});
+  if (most == 0)
+    return a; // the same operand
+  if (differs == most && differs > bitA && differs > bitB)
+    return (memberA & differs) ? branch(differs, b, a) : branch(differs, a, b);
+  if (bitA == bitB) {
+    TermId without = unite(op, type, terms[a].a, terms[b].a);
+    return branch(bitA, without, unite(op, type, terms[a].b, terms[b].b));
+  }
+  if (bitA < bitB)
+    std::swap(a, b), std::swap(memberA, memberB), std::swap(bitA, bitB);
+  Term whole = terms[a];
+  if (memberB & bitA)
+    return branch(bitA, whole.a, unite(op, type, whole.b, b));
+  return branch(bitA, unite(op, type, whole.a, b), whole.b);
+}
+
+/// \p a of type \p wide, as the value of \p narrow that it is by its form; 0 if it is none.
+TermId TermStore::asNarrow(ScalarType wide, ScalarType narrow, TermId a) {
+  Term t = terms[a];
+  switch (t.op) {
+  case TermOp::Convert:
+    return t.from == narrow && t.type == wide ? t.a : 0;
+  case TermOp::FNeg: {
+    TermId inner = asNarrow(wide, narrow, t.a);
+    return inner ? fneg(narrow, inner) : 0;
+  }
+  case TermOp::FAbs: {
+    TermId inner = asNarrow(wide, narrow, t.a);
+    return inner ? fabs(narrow, inner) : 0;
+  }
+  case TermOp::Constant: {
+    uint64_t bits = scalar::convert(wide, narrow, t.imm);
+    bool exact = scalar::convert(narrow, wide, bits) == t.imm;
+    return exact ? constant(bitWidth(narrow), bits) : 0;
+  }
+  case TermOp::Select: {
+    TermId b = asNarrow(wide, narrow, t.b);
+    TermId c = b ? asNarrow(wide, narrow, t.c) : 0;
+    return c ? select(t.a, b, c) : 0;
+  }
+  default:
+    return 0;
+  }
+}
+
+/// The operation of \p narrow that an operation of \p wide on widened operands is, once it is
+/// rounded to nearest; 0 if \p a is none. The wide type has at least twice the precision and two
+/// more bits, so the second rounding cannot err.
+TermId TermStore::narrowed(ScalarType wide, ScalarType narrow, TermId a) {
+  Term t = terms[a];
+  if (t.type != wide || t.rounding != Rounding::NearestEven ||
+      fractionBits(wide) + 1 < 2 * (fractionBits(narrow) + 1) + 2)
+    return 0;
+  bool isBinary = t.op == TermOp::FAdd || t.op == TermOp::FMul || t.op == TermOp::FDiv;
+  if (!isBinary && t.op != TermOp::FSqrt)
+    return 0;
+  TermId x = asNarrow(wide, narrow, t.a);
+  TermId y = x && isBinary ? asNarrow(wide, narrow, t.b) : 0;
+  if (!x || (isBinary && !y))
+    return 0;
+  note(Rewrite::Widened);
+  switch (t.op) {
+  case TermOp::FAdd:
+    return fadd(narrow, x, y);
+  case TermOp::FMul:
+    return fmul(narrow, x, y);
+  case TermOp::FDiv:
+    return fdiv(narrow, x, y);
+  default:
+    return fsqrt(narrow, x);
+  }
+}
+
+TermId TermStore::convert(ScalarType from, ScalarType to, TermId a, Rounding rounding,
+                          bool saturate) {
+  if (hasFloatArithmetic(from))
+    a = asFloat(from, a);
+  if (from == to)
+    return canonical(to, a);
+  Term t = terms[a];
+  if (t.op == TermOp::Constant)
+    return constant(bitWidth(to), scalar::convert(from, to, t.imm, rounding, saturate));
+  if (t.op == TermOp::FNeg && isSymmetric(rounding) && hasFloatArithmetic(to)) {
+    note(Rewrite::Sign);
+    return fneg(to, convert(from, to, t.a, rounding, saturate));
+  }
+  if (widens(from, to)) {
+    rounding = Rounding::NearestEven; // nothing is rounded
+    if (t.op == TermOp::Convert && widens(t.from, from)) {
+      note(Rewrite::Widened);
+      return convert(t.from, to, t.a);
+    }
+  } else if (hasFloatArithmetic(to) && hasFloatArithmetic(from)) {
+    if (TermId exact = asNarrow(from, to, a)) {
+      note(Rewrite::Widened);
+      return canonical(to, exact);
+    }
+    if (t.op == TermOp::Convert && widens(t.from, from) && widens(t.from, to)) {
+      note(Rewrite::Widened);
+      return convert(t.from, to, t.a);
+    }
+    if (rounding == Rounding::NearestEven)
+      if (TermId operation = narrowed(from, to, a))
+        return operation;
+  }
+  Term term;
+  term.op = TermOp::Convert;
+  term.width = static_cast<uint8_t>(bitWidth(to));
+  term.type = to;
+  term.from = from;
+  term.rounding = rounding;
+  term.attribute = saturate ? 1 : 0;
+  term.a = a;
+  return make(term);
+}
+
+TermId TermStore::fromInteger(ScalarType from, ScalarType to, TermId a, Rounding rounding) {
+  if (isConstant(a) && (rounding == Rounding::NearestEven || rounding == Rounding::TowardZero))
+    return constant(bitWidth(to), scalar::convert(from, to, terms[a].imm, rounding));
+  Term term;
+  term.op = TermOp::FromInteger;
+  term.width = static_cast<uint8_t>(bitWidth(to));
+  term.type = to;
+  term.from = from;
+  term.rounding = rounding;
+  term.a = a;
+  return make(term);
+}
+
+TermId TermStore::approximate(TermOp op, TermId a) {
+  using scalar::Approximation;
+  a = asFloat(ScalarType::F32, a);
+  if (isConstant(a)) {
+    Approximation function = op == TermOp::RsqrtApprox    ? Approximation::RsqrtApprox
+                             : op == TermOp::Ex2ApproxFtz ? Approximation::Ex2ApproxFtz
+                             : op == TermOp::RcpApproxFtz ? Approximation::RcpApproxFtz
+                                                          : Approximation::SqrtApprox;
+    return constant(32, scalar::approximate(function, terms[a].imm));
+  }
+  return makeFloat(op, ScalarType::F32, a);
+}
+
+TermId TermStore::canonical(ScalarType type, TermId a) {
+  Term t = terms[a];
+  if (t.op == TermOp::Constant)
+    return constant(t.width, scalar::canonical(type, t.imm));
+  if (t.op == TermOp::AnyNaN && t.type == type)
+    return canonical(type, t.a);
+  if (facts(type, a) & CanonicalValue)
+    return a;
+  TermId seen = hasFloatArithmetic(type) ? asFloat(type, a) : a;
+  if (seen != a)
+    return canonical(type, seen);
+  if (t.op == TermOp::Select)
+    return select(t.a, canonical(type, t.b), canonical(type, t.c));
+  return makeFloat(TermOp::Canonical, type, a);
+}
+
+TermId TermStore::anyNaN(ScalarType type, TermId a) {
+  a = asFloat(type, a);
+  return isConstant(a) ? a : makeFloat(TermOp::AnyNaN, type, a);
+}
+
+// ---- Comparisons.
+
+TermId TermStore::compareWidened(ScalarType type, uint8_t orderings, TermId a, TermId b) {
+  for (ScalarType narrow : {ScalarType::F16, ScalarType::BF16, ScalarType::F32}) {
+    if (!widens(narrow, type) || (isConstant(a) && isConstant(b)))
+      continue;
+    TermId x = asNarrow(type, narrow, a);
+    TermId y = x ? asNarrow(type, narrow, b) : 0;
+    if (y) {
+      note(Rewrite::CompareWide);
+      return fcompare(narrow, orderings, x, y);
+    }
+  }
+  return 0;
+}
+
+TermId TermStore::fcompare(ScalarType type, uint8_t orderings, TermId a, TermId b) {
+  a = asFloat(type, a);
+  b = asFloat(type, b);
+  orderings &= AllOrderings;
+  if (orderings == 0 || orderings == AllOrderings)
+    return constant(1, orderings != 0);
+  if (isConstant(a) && isConstant(b))
+    return constant(
+        1, (orderings & orderingBit(scalar::compare(type, terms[a].imm, terms[b].imm))) != 0);
+  // With a number that is no NaN, "unordered" asks whether the other one is.
+  if (orderings == Unordered || orderings == (Less | Equal | Greater)) {
+    if (isConstant(a))
+      std::swap(a, b);
+    if (isConstant(b) && !scalar::isNaN(type, terms[b].imm))
+      b = a;
+  }
+  if (a == b) {
+    bool negative = false;
+    a = b = stripSign(a, negative);
+    orderings = static_cast<uint8_t>(((orderings & Equal) ? Less | Equal | Greater : 0) |
+                                     (orderings & Unordered));
+    if (orderings == 0 || orderings == AllOrderings)
+      return constant(1, orderings != 0);
+  }
+  if (TermId narrow = compareWidened(type, orderings, a, b))
+    return narrow;
+  if (b < a) {
+    std::swap(a, b);
+    orderings = mirrored(orderings);
+  }
+  Term term;
+  term.op = TermOp::FCompare;
+  term.width = 1;
+  term.type = type;
+  term.attribute = orderings;
+  term.a = a;
+  term.b = b;
+  return make(term);
+}
+
+/// a < b as bits, where that asks whether a value is a NaN; else 0.
+TermId TermStore::isNaNOfBits(TermId a, TermId b) {
+  for (ScalarType type : {ScalarType::F16, ScalarType::BF16, ScalarType::F32, ScalarType::F64}) {
+    if (bitWidth(type) != terms[a].width)
+      continue;
+    uint64_t infinity = scalar::infinity(type);
+    auto magnitudeOf = [&](TermId id) -> TermId {
+      const Term *abs = &terms[id];
+      if (abs->op == TermOp::AnyNaN || abs->op == TermOp::Canonical)
+        abs = &terms[abs->a];
+      if (abs->op == TermOp::FAbs && abs->type == type)
+        return abs->a;
+      const Term &t = terms[id];
+      return t.op == TermOp::And && isConstant(t.b, signMask(type) - 1) ? t.a : 0;
+    };
+    bool isAbove = isConstant(a, infinity), isBelow = isConstant(b, infinity + 1);
+    TermId value = isAbove ? magnitudeOf(b) : isBelow ? magnitudeOf(a) : 0;
+    if (!value)
+      continue;
+    note(Rewrite::IsNaN);
+    return fcompare(type, isAbove ? Unordered : Less | Equal | Greater, value, value);
+  }
+  return 0;
+}
+
+/// `condition ? a : b` where that is a value with its one NaN; else 0.
+TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
+  Term c = terms[condition];
+  // e4m3 has one magnitude that is a NaN.
+  if (c.op == TermOp::Equal && terms[b].width == 8 && isConstant(a, 0x7F) &&
+      isConstant(c.b, 0x7F)) {
+    Term magnitude = terms[c.a];
+    bool isMasked = magnitude.op == TermOp::And && magnitude.a == b &&
+                    isConstant(magnitude.b, 0x7F);
+    bool isOwn = terms[b].op == TermOp::Convert && terms[b].type == ScalarType::E4M3;
+    if (isMasked && isOwn) {
+      note(Rewrite::CanonicalNaN);
+      return canonical(ScalarType::E4M3, b);
+    }
+  }
+  if (c.op != TermOp::FCompare || c.attribute != Unordered || c.a != c.b)
+    return 0;
+  // Some bits of the value: those of the canonical one where the constant has them.
+  Term part = terms[b];
+  if (part.op == TermOp::Extract && isConstant(a) && asFloat(c.type, part.a) == c.a &&
+      terms[part.a].width == bitWidth(c.type) &&
+      isConstant(a, (scalar::canonicalNaN(c.type) >> part.imm) &
+                        ((uint64_t(1) << part.width) - 1))) {
+    note(Rewrite::CanonicalNaN);
+    return extract(canonical(c.type, c.a), static_cast<unsigned>(part.imm), part.width);
+  }
+  // The test may have been made of the narrow value that a wide one was made from.
+  for (ScalarType type : {c.type, ScalarType::F32, ScalarType::F64}) {
+    if (bitWidth(type) != terms[b].width || !isConstant(a, scalar::canonicalNaN(type)))
+      continue;
+    bool negative = false;
+    TermId value = stripSign(asFloat(type, b), negative);
+    Term v = terms[value];
+    if (v.op == TermOp::FAbs)
+      value = v.a;
+    bool isSame = type == c.type && value == c.a;
+    bool isWidened = type != c.type && asNarrow(type, c.type, value) == c.a;
+    if (!isSame && !isWidened)
+      continue;
+    note(Rewrite::CanonicalNaN);
+    return canonical(type, asFloat(type, b));
+  }
+  return 0;
+}
+
+// ---- Facts.
+
+uint8_t TermStore::facts(ScalarType type, TermId a) {
+  const Term &term = terms[a];
+  if (term.op == TermOp::Select) {
+    uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
+    if (auto known = selectFacts.find(key); known != selectFacts.end())
+      return known->second;
+    uint8_t result = computeFacts(type, a);
+    selectFacts.emplace(key, result);
+    return result;
+  }
+  if (term.type != type)
+    return term.op == TermOp::Constant ? computeFacts(type, a) : 0;
+  if (ownFacts[a] == notAsked)
+    ownFacts[a] = computeFacts(type, a);
+  return ownFacts[a];
+}
+
+uint8_t TermStore::computeFacts(ScalarType type, TermId a) {
+  Term t = terms[a];
+  constexpr uint8_t positive = NeverNegative | NeverNegativeZero;
+  if (t.op == TermOp::Constant) {
+    bool isCanonical = scalar::canonical(type, t.imm) == t.imm;
+    bool isNegative = isFloat(type) && scalar::signBit(type, t.imm) && !scalar::isNaN(type, t.imm);
+    bool isNegativeZero = isNegative && scalar::isZero(type, t.imm);
+    return static_cast<uint8_t>((isCanonical ? CanonicalValue : 0) |
+                                (isNegativeZero ? 0 : NeverNegativeZero) |
+                                (isNegative ? 0 : NeverNegative));
+  }
+  if (t.op == TermOp::Select)
+    return facts(type, t.b) & facts(type, t.c);
+  if (t.type != type)
+    return 0;
+  auto of = [&](TermId operand) { return facts(type, operand); };
+  bool bothPositive = false;
+  uint8_t result = CanonicalValue;
+  switch (t.op) {
+  case TermOp::Canonical:
+    return result | (of(t.a) & positive);
+  case TermOp::AnyNaN:
+    return of(t.a) & positive;
+  case TermOp::FNeg:
+    return result;
+  case TermOp::FAbs:
+  case TermOp::Ex2ApproxFtz:
+    return result | positive;
+  case TermOp::FMul:
+    bothPositive = t.a == t.b || (of(t.a) & of(t.b) & NeverNegative);
+    break;
+  case TermOp::FDiv:
+  case TermOp::FMaxNum:
+  case TermOp::FMin:
+  case TermOp::FMinNum:
+    bothPositive = of(t.a) & of(t.b) & NeverNegative;
+    break;
+  case TermOp::FMax: // a set may be deep, but each of its terms is asked once
+    bothPositive = (of(t.a) | of(t.b)) & NeverNegative;
+    break;
+  case TermOp::FAdd:
+    bothPositive = of(t.a) & of(t.b) & NeverNegative;
+    if (t.rounding == Rounding::NearestEven && ((of(t.a) | of(t.b)) & NeverNegativeZero))
+      result |= NeverNegativeZero;
+    break;
+  case TermOp::FFma:
+    bothPositive = t.attribute == 0 && (of(t.c) & NeverNegative) &&
+                   (t.a == t.b || (of(t.a) & of(t.b) & NeverNegative));
+    break;
+  case TermOp::FSqrt:
+  case TermOp::RsqrtApprox:
+  case TermOp::RcpApproxFtz:
+  case TermOp::SqrtApprox:
+    bothPositive = of(t.a) & NeverNegative;
+    break;
+  case TermOp::Convert: {
+    uint8_t inner = facts(t.from, t.a);
+    bothPositive = inner & NeverNegative;
+    if (widens(t.from, t.type))
+      result |= inner & NeverNegativeZero;
+    break;
+  }
+  case TermOp::FromInteger:
+    return result | NeverNegativeZero;
+  default:
+    return 0;
+  }
+  return bothPositive ? result | positive : result;
+}
+
+} // namespace h3::prove

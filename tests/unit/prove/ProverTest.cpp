@@ -1,0 +1,181 @@
+//===-- tests/unit/prove/ProverTest.cpp - Kernels that are proved, and faults that are not -===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Edits of the PTX that h3gen emits: each is one fault, and each must be refused for a reason of its
+// own kind. The same kernels unedited are proved in the same run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/nvptx/Compile.h"
+#include "backends/nvptx/NanFacts.h"
+#include "backends/nvptx/prove/Prover.h"
+#include "backends/nvptx/ptx/Reader.h"
+#include "codegen/driver/Specs.h"
+
+#include <gtest/gtest.h>
+#include <mlir/IR/MLIRContext.h>
+
+#include <regex>
+
+using namespace h3;
+
+namespace {
+
+/// One kernel of an operator.
+struct Compiled {
+  LoadedSpec spec;
+  std::vector<OperatorInstances> operators;
+  plan::OperatorPlan plan; ///< with one variant
+  std::string text;
+
+  const Program &program() const { return *operators.front().programs.front(); }
+};
+
+std::unique_ptr<Compiled> compileOne(const std::string &spec, bool isFile,
+                                     const std::string &variant) {
+  auto made = std::make_unique<Compiled>();
+  Diagnostics diagnostics;
+  bool good = isFile ? loadSpec(std::string(H3GEN_SPECS) + "/" + spec + ".spec", {}, made->spec,
+                                diagnostics)
+                     : loadSpecText(spec, {}, made->spec, diagnostics);
+  if (good)
+    made->operators = instances(made->spec, diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << diagnostics.renderText();
+  if (made->operators.empty())
+    return nullptr;
+  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  const Program *programs[] = {&made->program()};
+  std::string error;
+  auto image = nvptx::compile(*context, programs, *findTarget("sm_90"), {}, error);
+  EXPECT_TRUE(image) << error;
+  if (!image)
+    return nullptr;
+  made->text = image->text;
+  made->plan = image->plans.front();
+  std::erase_if(made->plan.variants,
+                [&](const plan::Variant &one) { return one.name != variant; });
+  EXPECT_EQ(made->plan.variants.size(), 1u) << variant;
+  return made;
+}
+
+prove::KernelProof proofOf(const Compiled &compiled, const std::string &text) {
+  auto module = ptx::read(text);
+  EXPECT_TRUE(module) << (module ? "" : module.error().message());
+  prove::Subject subject;
+  subject.program = &compiled.program();
+  subject.plan = &compiled.plan;
+  subject.module = &*module;
+  subject.canonicalNaN = [](std::string_view instruction) {
+    return nvptx::givesCanonicalNaN(instruction, *findTarget("sm_90"));
+  };
+  prove::Proof proof = prove::prove(subject);
+  return proof.kernels.empty() ? prove::KernelProof() : proof.kernels.front();
+}
+
+/// The text of one kernel with the first match of \p pattern in it replaced.
+std::string edited(const Compiled &compiled, const std::string &pattern,
+                   const std::string &replacement) {
+  const std::string &entry = compiled.plan.variants.front().entry;
+  size_t begin = compiled.text.find(".entry " + entry + "(");
+  std::string before = compiled.text.substr(0, begin), after = compiled.text.substr(begin);
+  std::string changed = std::regex_replace(after, std::regex(pattern), replacement,
+                                           std::regex_constants::format_first_only);
+  EXPECT_NE(changed, after) << "nothing matches " << pattern;
+  return before + changed;
+}
+
+struct Mutant {
+  const char *name, *pattern, *replacement;
+  prove::Verdict verdict;
+};
+
+void expectCaught(const Compiled &compiled, std::initializer_list<Mutant> mutants) {
+  prove::KernelProof whole = proofOf(compiled, compiled.text);
+  EXPECT_EQ(whole.verdict, prove::Verdict::Proved) << whole.problem;
+  for (const Mutant &mutant : mutants) {
+    prove::KernelProof proof = proofOf(compiled, edited(compiled, mutant.pattern,
+                                                        mutant.replacement));
+    EXPECT_EQ(proof.verdict, mutant.verdict) << mutant.name << ": " << proof.problem;
+  }
+}
+
+constexpr auto notEqual = prove::Verdict::NotEqual;
+constexpr auto fault = prove::Verdict::Fault;
+constexpr auto notProvable = prove::Verdict::NotProvable;
+
+TEST(ProverMutants, OfNormAndRotationAreCaught) {
+  auto compiled = compileOne("qk_norm_rope", true, "v16_i32");
+  ASSERT_TRUE(compiled);
+  expectCaught(
+      *compiled,
+      {{"contraction", R"(mul\.rn\.f32 (\s*%r\d+), (%r\d+), 0f3C800000;\s*add\.rn\.f32 (\s*%r\d+), %r\d+, (%r\d+);)",
+        "fma.rn.f32 $3, $2, 0f3C800000, $4;", notEqual},
+       {"swapped stage", R"((shfl\.sync\.bfly\.b32 .*), 4, 31, -1;)", "$1, 2, 31, -1;", notEqual},
+       {"wrong lane", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)", "$1, 3, 31, -1;", notEqual},
+       {"lane outside the mask", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)", "$1, 1, 31, 1;",
+        fault},
+       {"rounding mode", R"(cvt\.rn\.f16x2\.f32)", "cvt.rz.f16x2.f32", notEqual},
+       {"rounding of a sum", R"(add\.rn\.f32)", "add.rz.f32", notEqual},
+       {"swapped halves", R"((cvt\.rn\.f16x2\.f32 .*), (%r\d+), (%r\d+);)", "$1, $3, $2;",
+        notEqual},
+       {"swapped subtraction", R"((sub\.rn\.f16x2 .*), (%r\d+), (%r\d+);)", "$1, $3, $2;",
+        notEqual},
+       {"sum for difference", R"(sub\.rn\.f16x2)", "add.rn.f16x2", notEqual},
+       {"unrounded sum", R"(add\.rn\.f16x2)", "add.f16x2", notProvable},
+       {"flushed subnormals", R"(add\.rn\.f32)", "add.rn.ftz.f32", notProvable},
+       {"start of the sum", R"(fma\.rn\.f32 (.*), 0f00000000;)", "fma.rn.f32 $1, 0f80000000;",
+        notProvable},
+       {"skipped store", R"(st\.global\.v4\.b32.*;)", "", fault},
+       {"doubled store", R"((st\.global\.v4\.b32.*;))", "$1 $1", fault},
+       {"row beyond the last", R"(setp\.lt\.u32 (\s*%p7))", "setp.le.u32 $1", fault},
+       {"store by its neighbour's lane", R"(and\.b32 (.*), 56;)", "and.b32 $1, 48;", fault},
+       {"address of 16 bits more", R"(ld\.global\.nc\.v4\.b32 (.*)\[(%rd\d+)\];)",
+        "ld.global.nc.v4.b32 $1[$2+16];", notEqual},
+       {"misaligned load", R"(ld\.global\.nc\.v4\.b32 (.*)\[(%rd\d+)\];)",
+        "ld.global.nc.v4.b32 $1[$2+2];", fault}});
+}
+
+TEST(ProverMutants, OfBlocksAreCaught) {
+  auto compiled = compileOne(R"(
+order tree = (_, warp: 4, lane: 32, _: 4) then halving lane then halving warp
+op sums {
+  dim rows, n = 1024
+  in  x : f32[rows, n]  strides(_, 1)
+  out y : f32[rows, n]
+  for r: rows {
+    let s = reduce i: n by tree
+      from s: f32 = 0.0
+      step s = fma(x[r, i], x[r, i], s)
+      join (a, b) = a + b
+    y[r, i] = x[r, i] * s
+  }
+}
+)",
+                             false, "v16_i32");
+  ASSERT_TRUE(compiled);
+  expectCaught(*compiled, {{"missing barrier", R"(bar\.sync\s*0;)", "", fault},
+                           {"wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];",
+                            notEqual},
+                           {"skipped stage", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)",
+                            "mov.b32 $1, $2;", notEqual}});
+}
+
+TEST(ProverMutants, OfNaNsAreCaught) {
+  auto compiled = compileOne(R"(
+op copy {
+  dim n
+  in  x : f16[n]
+  out y : f16[n]
+  y[i] = x[i]
+}
+)",
+                             false, "v16_i32");
+  ASSERT_TRUE(compiled);
+  expectCaught(*compiled,
+               {{"a NaN's bits", R"(selp\.b(16|32) (\s*%r?s?\d+), ([^,]*), ([^,]*), (%p\d+);)",
+                 "mov.b$1 $2, $4;", notEqual}});
+}
+
+} // namespace
