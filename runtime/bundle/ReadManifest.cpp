@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace h3::bundle {
 
@@ -180,6 +182,7 @@ private:
     for (const Value &value : list) {
       Fields fields(value, std::string(what) + " " + std::to_string(definitions.size()), problem);
       Definition definition;
+      types.clear();
       definition.approximations = sortedStrings(fields, "approximations");
       if (const std::optional<Value> instances = fields.array("instances"))
         for (const Value &instance : *instances)
@@ -205,9 +208,8 @@ private:
     instance.digest = digest(fields, "digest");
     instance.typeArguments = strings(fields, "type_arguments");
     fields.finish();
-    for (const DefinedInstance &earlier : instances)
-      if (earlier.typeArguments == instance.typeArguments)
-        fields.report("its types are those of another");
+    if (!types.insert(instance.typeArguments).second)
+      fields.report("its types are those of another");
     instances.push_back(std::move(instance));
   }
 
@@ -291,10 +293,10 @@ private:
     set.target = fields.string("target");
     fields.finish();
     checkOrder(contents.sets, set.target, "set", [](const OperatorSet &s) { return s.target; });
-    for (const OperatorSet &earlier : contents.sets)
-      if (earlier.backend == set.backend && earlier.major == set.major &&
-          earlier.minor == set.minor)
-        fields.report("its capability is that of " + earlier.target);
+    const auto [earlier, isNew] =
+        capabilities.emplace(std::tuple(set.backend, set.major, set.minor), set.target);
+    if (!isNew)
+      fields.report("its capability is that of " + earlier->second);
     if (!problem.isEmpty())
       return;
     readOperators(*probes, set.target, contents.probes, set.probes);
@@ -313,8 +315,8 @@ private:
       const std::string text(name ? name->string().value_or("") : "");
       const std::string where = text + " for " + target;
       Fields fields(value, where, problem);
-      const auto definition = std::ranges::find(definitions, text, &Definition::name);
-      if (definition == definitions.end())
+      const auto definition = std::ranges::lower_bound(definitions, text, {}, &Definition::name);
+      if (definition == definitions.end() || definition->name != text)
         return fields.report("there is no definition of it");
       Operator op;
       op.definition = static_cast<uint32_t>(definition - definitions.begin());
@@ -342,8 +344,8 @@ private:
 
   std::optional<uint32_t> findImage(const std::string &name, ImageKind kind,
                                     const std::string &where) {
-    const auto image = std::ranges::find(contents.images, name, &Image::name);
-    if (image == contents.images.end() || image->kind != kind) {
+    const auto image = std::ranges::lower_bound(contents.images, name, {}, &Image::name);
+    if (image == contents.images.end() || image->name != name || image->kind != kind) {
       report(where, "there is no image " + name);
       return std::nullopt;
     }
@@ -426,7 +428,9 @@ private:
   const Container &container;
   Contents contents;
   json::Problem problem;
-  std::set<uint32_t> used; ///< images of operators
+  std::set<uint32_t> used;                  ///< images of operators
+  std::set<std::vector<std::string>> types; ///< of the definition that is read
+  std::map<std::tuple<std::string, int, int>, std::string> capabilities; ///< of the sets so far
 };
 
 } // namespace

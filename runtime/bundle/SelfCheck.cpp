@@ -86,6 +86,13 @@ uint64_t floatBits(const Format &format, Values values, uint64_t stream, uint64_
   return sign | (bias - wide + random % (2 * wide)) << format.fraction | fraction;
 }
 
+/// One of 0 .. below-1; once in sixteen times, and where there are none, -1 or \p below.
+uint64_t indexBits(uint64_t below, uint64_t random) {
+  if (below == 0 || random % 16 == 0)
+    return random >> 4 & 1 ? below : ~uint64_t(0);
+  return (random >> 5) % below;
+}
+
 void store(std::byte *to, uint64_t bits, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i)
     to[i] = static_cast<std::byte>(bits >> (8 * i));
@@ -137,7 +144,7 @@ void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t i
     const uint64_t random = mixed(stream + (i + 1) * 0x9E3779B97F4A7C15u);
     uint64_t bits = random;
     if (tensor.values == Values::Index)
-      bits = random % (static_cast<uint64_t>(tensor.below) + 2) - 1;
+      bits = indexBits(static_cast<uint64_t>(tensor.below), random);
     else if (!plan::isInteger(spec.dtype))
       bits = floatBits(format, tensor.values, stream, random, i);
     store(buffer.data() + i * bytes, bits, bytes);
@@ -212,7 +219,10 @@ std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfC
       return spec.name + " has no integers";
     tensors.push_back(tensorOf(plan, check, index, address));
   }
-  const plan::OperatorPlan alone = planOfVariant(plan, variant);
+  std::optional<plan::OperatorPlan> copy;
+  if (plan.variants.size() > 1)
+    copy = planOfVariant(plan, variant);
+  const plan::OperatorPlan &alone = copy ? *copy : plan;
   const std::string nothing = "there is nothing to launch";
   if (plan.each) {
     plan::ListCall list;

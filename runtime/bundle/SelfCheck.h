@@ -40,8 +40,7 @@ enum class Values : uint8_t {
   Mixed,
   /// Every pattern alike. In a type of 16 bits each run of 2^16 elements has them all.
   AnyBits,
-  /// Integers from -1 to `below`, both ends included: indices into `below` elements and those just
-  /// outside of them.
+  /// Indices into `below` elements; once in sixteen times -1 or `below`, which select nothing.
   Index,
 };
 

@@ -279,6 +279,7 @@ bool BundleCommand::makeChecks() {
   struct Job {
     Part *part;
     size_t instance;
+    std::vector<std::string> unreached;
     std::string error;
   };
   std::vector<Job> jobs;
@@ -287,7 +288,7 @@ bool BundleCommand::makeChecks() {
       if (!readPlans(part))
         return false;
       for (size_t i = 0; i < part.entry.programs.size(); ++i)
-        jobs.push_back({&part, i, {}});
+        jobs.push_back({&part, i, {}, {}});
     }
   std::atomic<size_t> next = 0;
   auto work = [&] {
@@ -299,7 +300,7 @@ bool BundleCommand::makeChecks() {
           targets.push_back(&op.instances[job.instance]);
       const Program &program = *job.part->entry.programs[job.instance];
       auto checks = job.part->isProbe ? makeProbeChecks(program, targets, job.error)
-                                      : makeSelfChecks(program, targets, job.error);
+                                      : makeSelfChecks(program, targets, job.unreached, job.error);
       if (checks)
         job.part->definition.instances[job.instance].checks = std::move(*checks);
     }
@@ -311,11 +312,14 @@ bool BundleCommand::makeChecks() {
       workers.emplace_back(work);
   }
   bool isGood = true;
-  for (const Job &job : jobs)
+  for (const Job &job : jobs) {
+    for (const std::string &entry : job.unreached)
+      fmt::print(stderr, "h3gen: note: {} is left out: no call that was drawn reaches it\n", entry);
     if (!job.error.empty()) {
       printError("the self-checks of " + job.part->name() + ": " + job.error);
       isGood = false;
     }
+  }
   return isGood;
 }
 

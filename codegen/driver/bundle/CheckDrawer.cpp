@@ -42,8 +42,8 @@ CheckDrawer::CheckDrawer(const Program &program, const plan::OperatorPlan &contr
 /// A dim that stands in the last axis of a matrix is the length of rows, or a factor of it where
 /// there is another beside it; where there is no matrix all are lengths.
 void CheckDrawer::findRoles() {
-  const bool hasMatrix = std::ranges::any_of(
-      program.tensors, [](const Tensor &tensor) { return tensor.extents.size() > 1; });
+  hasMatrix = std::ranges::any_of(program.tensors,
+                                  [](const Tensor &tensor) { return tensor.extents.size() > 1; });
   roles.assign(program.dims.size(), hasMatrix ? Role::Rows : Role::Length);
   for (const Tensor &tensor : program.tensors) {
     if (tensor.extents.size() < 2)
@@ -70,8 +70,9 @@ int64_t CheckDrawer::drawDim(Role role) {
   for (const plan::TensorSpec &tensor : contract.tensors)
     narrowest = std::min(narrowest, plan::bytes(tensor.dtype));
   const int64_t vector = once(4) ? 1 : std::max(1u, bytesOf(layout) / narrowest);
-  static constexpr std::array<uint64_t, 6> longest = {8, 64, 100, 300, 1100, 2600};
-  const int64_t most = static_cast<int64_t>(longest[below(longest.size())]);
+  // A tensor that is one row has all the elements in it.
+  static constexpr std::array<int64_t, 6> longest = {8, 64, 100, 300, 1100, 2600};
+  const int64_t most = longest[below(longest.size())] * (hasMatrix ? 1 : 8);
   return vector * (1 + static_cast<int64_t>(below(static_cast<uint64_t>(most / vector + 1))));
 }
 
@@ -157,9 +158,9 @@ std::optional<bundle::SelfCheck> CheckDrawer::draw(unsigned attempt) {
   layout = attempt / kAttemptsOfLayout;
   const unsigned turn = attempt % kAttemptsOfLayout;
   isSpecial = turn % 2 == 1;
-  // Some ten thousand elements, enough to fill a few blocks of any schedule; other numbers once
-  // those were tried in vain.
-  const uint64_t most = uint64_t(48000) << (turn / 40), least = 12000 >> (turn / 16);
+  // Some thousand results of some ten thousand elements, enough to fill a few blocks of any
+  // schedule; other numbers once those were tried in vain.
+  const uint64_t most = uint64_t(48000) << (turn / 40), least = 3000 >> (turn / 16);
   bundle::SelfCheck check;
   check.seed = attempt + 1;
   for (const plan::ParameterSpec &parameter : contract.parameters) {
@@ -173,7 +174,7 @@ std::optional<bundle::SelfCheck> CheckDrawer::draw(unsigned attempt) {
                                          std::bit_cast<uint64_t>(0.75));
     check.parameters.push_back(value);
   }
-  uint64_t elements = 0;
+  uint64_t elements = 0, results = 0;
   for (unsigned member = 0; member < (contract.each ? 3u : 1u); ++member) {
     plan::Binding binding{};
     for (size_t k = 0; k < contract.parameters.size(); ++k)
@@ -188,10 +189,11 @@ std::optional<bundle::SelfCheck> CheckDrawer::draw(unsigned attempt) {
       for (int64_t extent : check.tensors.back().extents)
         count *= static_cast<uint64_t>(extent);
       elements += count;
+      results += contract.tensors[index].isOutput ? count : 0;
     }
     chooseValues(check, first, binding);
   }
-  if (elements > most || elements < least)
+  if (elements > most || results < least)
     return std::nullopt;
   return check;
 }

@@ -46,6 +46,7 @@ private:
   const Program &program;
   const plan::OperatorPlan &contract;
   std::vector<Role> roles;           ///< of each dim
+  bool hasMatrix = false;            ///< a tensor of more axes than one
   std::vector<const Size *> indexed; ///< the extents that integers of tensors select in
 
   // Of the current attempt.

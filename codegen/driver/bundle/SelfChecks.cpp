@@ -90,46 +90,57 @@ bool hasSpecials(const SelfCheck &check) {
 /// Which of the kept checks each variant of each target has: one without and one with specials.
 class Coverage {
 public:
-  explicit Coverage(std::span<bundle::Instance *const> targets) : targets(targets) {
+  explicit Coverage(std::span<bundle::Instance *const> targets) {
     for (bundle::Instance *instance : targets) {
       instance->checksOfVariant.assign(instance->plan.variants.size(), {});
-      has.emplace_back(instance->plan.variants.size());
+      for (size_t v = 0; v < instance->plan.variants.size(); ++v)
+        rows.push_back({instance, v, bundle::planOfVariant(instance->plan, v), {}});
     }
   }
 
   /// Gives \p check, as number \p index, to the variants that serve it and lack one of its kind.
   bool offer(const SelfCheck &check, uint32_t index) {
     bool isTaken = false;
-    for (size_t t = 0; t < targets.size(); ++t)
-      for (size_t v = 0; v < has[t].size(); ++v) {
-        bool &slot = has[t][v][hasSpecials(check)];
-        if (slot || !checkFor(targets[t]->plan, v, check).empty())
-          continue;
-        slot = isTaken = true;
-        targets[t]->checksOfVariant[v].push_back(index);
-      }
+    for (Row &row : rows) {
+      bool &slot = row.has[hasSpecials(check)];
+      if (slot || !checkFor(row.alone, 0, check).empty())
+        continue;
+      slot = isTaken = true;
+      row.instance->checksOfVariant[row.variant].push_back(index);
+    }
     return isTaken;
   }
 
   bool isComplete() const {
-    return std::ranges::all_of(has, [](const auto &variants) {
-      return std::ranges::all_of(variants, [](const auto &slots) { return slots[0] && slots[1]; });
-    });
-  }
-
-  /// A variant without any check, in words; empty if there is none.
-  std::string lacking() const {
-    for (size_t t = 0; t < targets.size(); ++t)
-      for (size_t v = 0; v < has[t].size(); ++v)
-        if (!has[t][v][0] && !has[t][v][1])
-          return targets[t]->plan.variants[v].entry;
-    return {};
+    return std::ranges::all_of(rows, [](const Row &row) { return row.has[0] && row.has[1]; });
   }
 
 private:
-  std::span<bundle::Instance *const> targets;
-  std::vector<std::vector<std::array<bool, 2>>> has;
+  struct Row {
+    bundle::Instance *instance;
+    size_t variant;
+    plan::OperatorPlan alone; ///< the instance's with this variant
+    std::array<bool, 2> has;
+  };
+  std::vector<Row> rows;
 };
+
+/// Takes the variants without a check out of the plan. False if none is left.
+bool dropUnchecked(bundle::Instance &instance, std::vector<std::string> &unreached) {
+  std::vector<plan::Variant> variants;
+  std::vector<std::vector<uint32_t>> checks;
+  for (size_t v = 0; v < instance.plan.variants.size(); ++v) {
+    if (instance.checksOfVariant[v].empty()) {
+      unreached.push_back(instance.plan.variants[v].entry);
+      continue;
+    }
+    variants.push_back(std::move(instance.plan.variants[v]));
+    checks.push_back(std::move(instance.checksOfVariant[v]));
+  }
+  instance.plan.variants = std::move(variants);
+  instance.checksOfVariant = std::move(checks);
+  return !instance.plan.variants.empty();
+}
 
 std::optional<std::vector<SelfCheck>> interpretAll(const Program &program,
                                                    const plan::OperatorPlan &contract,
@@ -145,6 +156,7 @@ std::optional<std::vector<SelfCheck>> interpretAll(const Program &program,
 
 std::optional<std::vector<SelfCheck>> makeSelfChecks(const Program &program,
                                                      std::span<bundle::Instance *const> targets,
+                                                     std::vector<std::string> &unreached,
                                                      std::string &error) {
   const std::optional<plan::OperatorPlan> contract = contractOf(program, error);
   if (!contract)
@@ -158,11 +170,12 @@ std::optional<std::vector<SelfCheck>> makeSelfChecks(const Program &program,
     if (check && coverage.offer(*check, static_cast<uint32_t>(kept.size())))
       kept.push_back(*check);
   }
-  if (const std::string entry = coverage.lacking(); !entry.empty()) {
-    error =
-        fmt::format("no self-check of {} calls was served by {}", CheckDrawer::kAttempts, entry);
-    return std::nullopt;
-  }
+  for (bundle::Instance *instance : targets)
+    if (!dropUnchecked(*instance, unreached)) {
+      error =
+          fmt::format("no variant serves any of {} calls that were drawn", CheckDrawer::kAttempts);
+      return std::nullopt;
+    }
   return interpretAll(program, *contract, std::move(kept), error);
 }
 

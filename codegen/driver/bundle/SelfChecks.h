@@ -23,11 +23,12 @@
 namespace h3 {
 
 /// Fills `checksOfVariant` of \p targets, whose plans are there: the instance of \p program on each
-/// target. Empty with \p error set if a variant serves none of the calls that were drawn. The same
-/// every time.
+/// target. A variant that serves none of the calls that were drawn is taken out of its plan, since
+/// nothing would check it, and its entry goes to \p unreached. Empty with \p error set if that
+/// leaves a target without variants. The same every time.
 std::optional<std::vector<bundle::SelfCheck>>
 makeSelfChecks(const Program &program, std::span<bundle::Instance *const> targets,
-               std::string &error);
+               std::vector<std::string> &unreached, std::string &error);
 
 /// The checks of a probe, y[i] = f(x[i]): 2^16 inputs of every exponent and 2^16 of the usual size.
 std::optional<std::vector<bundle::SelfCheck>>
