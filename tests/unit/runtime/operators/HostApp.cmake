@@ -12,7 +12,7 @@ function(run)
   set(output "${out}" PARENT_SCOPE)
 endfunction()
 
-# Prints and checks that the text is there.
+# The text must be in the last output.
 function(expect text)
   string(FIND "${output}" "${text}" at)
   if(at EQUAL -1)
@@ -43,7 +43,7 @@ expect("swiglu<f16>              served 0 failed 0 no_operator_set 1")
 expect("residual_rms_norm<f32>   served 0 failed 0 no_operator_set 1")
 expect("${plain}")
 
-# A damaged bundle changes nothing but a warning. Every file tried is one byte short.
+# What is no bundle changes nothing but a warning.
 file(WRITE ${WORK}/damaged.h3b "no bundle")
 run(${WORK}/build/host_app ${WORK}/damaged.h3b)
 expect("host_app: warning: ")
