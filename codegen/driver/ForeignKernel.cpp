@@ -98,9 +98,9 @@ public:
   /// Rows without gaps at aligned addresses.
   void addGuards(plan::Variant &variant, unsigned align) {
     for (unsigned t = 0; t < plan.tensors.size(); ++t) {
-      variant.guards.push_back({builder.alignedTo(builder.address(t), align),
-                                fmt::format("{} is aligned to {} bytes", plan.tensors[t].name,
-                                            align)});
+      variant.guards.push_back(
+          {builder.alignedTo(builder.address(t), align),
+           fmt::format("{} is aligned to {} bytes", plan.tensors[t].name, align)});
       plan::ExprId next = builder.constant(1);
       for (size_t axis = plan.tensors[t].extents.size(); axis-- > 0;) {
         // A stride means nothing where there is one element.
@@ -132,8 +132,8 @@ std::optional<plan::OperatorPlan> planOf(const Program &program, const ptx::Modu
   if (!found) {
     error = fmt::format("the PTX has no kernel '{}'", kernel.entry);
     for (const ptx::Kernel &one : module.kernels)
-      error += fmt::format("{} '{}'", &one == &module.kernels.front() ? "; there is" : ",",
-                           one.name);
+      error +=
+          fmt::format("{} '{}'", &one == &module.kernels.front() ? "; there is" : ",", one.name);
     return std::nullopt;
   }
   if (found->parameters.size() != kernel.binding.size()) {
@@ -146,8 +146,8 @@ std::optional<plan::OperatorPlan> planOf(const Program &program, const ptx::Modu
   variant.name = variant.entry = kernel.entry;
   for (size_t i = 0; i < kernel.binding.size(); ++i) {
     plan::ArgumentSpec spec;
-    if (!binder.bindArgument(kernel.binding[i],
-                             static_cast<unsigned>(found->parameters[i].bytes()), spec)) {
+    if (!binder.bindArgument(kernel.binding[i], static_cast<unsigned>(found->parameters[i].bytes()),
+                             spec)) {
       error = binder.error;
       return std::nullopt;
     }

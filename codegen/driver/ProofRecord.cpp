@@ -102,7 +102,8 @@ std::string ProofRecord::summary() const {
     text += fmt::format("all numbers of {}{}, ", fmt::join(rows, " and of "),
                         isEverywhere ? "" : " and, in some, of more");
   text += fmt::format("{} sizes and layouts, {:.2f} M terms, rewrites: {}", calls,
-                      double(proof.terms) / 1e6, used.empty() ? "none" : fmt::format("{}", fmt::join(used, " ")));
+                      double(proof.terms) / 1e6,
+                      used.empty() ? "none" : fmt::format("{}", fmt::join(used, " ")));
   return text;
 }
 
@@ -112,16 +113,16 @@ std::string ProofRecord::json() const {
     llvm::json::Array unreached;
     for (unsigned line : kernel.unreached)
       unreached.push_back(int64_t(line));
-    kernels.push_back(llvm::json::Object{
-        {"all_rows", arrayOf(kernel.allRows)},
-        {"calls", arrayOf(kernel.calls)},
-        {"entry", kernel.entry},
-        {"not_all_rows", arrayOf(kernel.notAllRows)},
-        {"problem", kernel.problem},
-        {"steps", int64_t(kernel.steps)},
-        {"unreached", std::move(unreached)},
-        {"variant", kernel.variant},
-        {"verdict", verdicts[static_cast<size_t>(kernel.verdict)]}});
+    kernels.push_back(
+        llvm::json::Object{{"all_rows", arrayOf(kernel.allRows)},
+                           {"calls", arrayOf(kernel.calls)},
+                           {"entry", kernel.entry},
+                           {"not_all_rows", arrayOf(kernel.notAllRows)},
+                           {"problem", kernel.problem},
+                           {"steps", int64_t(kernel.steps)},
+                           {"unreached", std::move(unreached)},
+                           {"variant", kernel.variant},
+                           {"verdict", verdicts[static_cast<size_t>(kernel.verdict)]}});
   }
   llvm::json::Object rewrites;
   for (size_t i = 0; i < prove::rewriteCount; ++i)
@@ -164,9 +165,9 @@ std::optional<ProofRecord> ProofRecord::parse(std::string_view text) {
   if (!rewrites || !kernels)
     return std::nullopt;
   for (size_t i = 0; i < prove::rewriteCount; ++i)
-    record.proof.rewrites[i] = uint64_t(
-        rewrites->getInteger(llvm::StringRef(prove::name(static_cast<prove::Rewrite>(i))))
-            .value_or(0));
+    record.proof.rewrites[i] =
+        uint64_t(rewrites->getInteger(llvm::StringRef(prove::name(static_cast<prove::Rewrite>(i))))
+                     .value_or(0));
   for (const llvm::json::Value &item : *kernels) {
     const llvm::json::Object *from = item.getAsObject();
     if (!from)

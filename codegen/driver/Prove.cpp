@@ -122,9 +122,8 @@ std::optional<ProofRecord> ProveCommand::proofOf(const Program &program, const T
   }
   plan::OperatorPlan plan = image->plans.front();
   if (!options.variant.empty()) {
-    std::erase_if(plan.variants, [&](const plan::Variant &variant) {
-      return variant.name != options.variant;
-    });
+    std::erase_if(plan.variants,
+                  [&](const plan::Variant &variant) { return variant.name != options.variant; });
     if (plan.variants.empty()) {
       fail(fmt::format("'{}' has no variant '{}'", programText(program), options.variant));
       return std::nullopt;
@@ -184,8 +183,7 @@ bool ProveCommand::proveInstance(const Program &program, const Target &target) {
       isForeign ? proofOfForeign(program, target) : proofOf(program, target);
   if (!record)
     return false;
-  print(*record,
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  print(*record, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   records += record->json() + "\n";
   if (!record->isProved())
     outcome = worse(outcome, ExitCode::Different);
@@ -236,16 +234,20 @@ void registerProve(CLI::App &app, Outcome outcome) {
       ->type_name("SM")
       ->required();
   command->add_option("--variant", options->variant, "The only variant to prove");
-  command->add_flag("-v,--verbose", options->isVerbose, "Say which calls each variant is proved for");
+  command->add_flag("-v,--verbose", options->isVerbose,
+                    "Say which calls each variant is proved for");
   command->add_flag("--no-cache", options->noCache, "Neither use nor keep proofs of earlier calls");
   command->add_option("--record", options->record, "Write the proof records, one a line")
       ->type_name("FILE");
-  auto *ptx = command->add_option("--ptx", options->ptx, "The PTX to prove, instead of h3gen's own");
+  auto *ptx =
+      command->add_option("--ptx", options->ptx, "The PTX to prove, instead of h3gen's own");
   ptx->type_name("FILE");
-  command->add_option("--entry", options->foreign.entry, "Its kernel, if it has several")->needs(ptx);
-  auto *bind = command->add_option("--bind", options->foreign.binding,
-                                   "What its parameters are, in order: a tensor, a dim, TENSOR.AXIS "
-                                   "for a stride, a parameter, '_' for one that is not read");
+  command->add_option("--entry", options->foreign.entry, "Its kernel, if it has several")
+      ->needs(ptx);
+  auto *bind =
+      command->add_option("--bind", options->foreign.binding,
+                          "What its parameters are, in order: a tensor, a dim, TENSOR.AXIS "
+                          "for a stride, a parameter, '_' for one that is not read");
   bind->delimiter(',')->allow_extra_args(false)->type_name("NAMES")->needs(ptx);
   command->add_option("--grid", options->foreign.grid, "Its blocks: DIM * DIM / N, rounded up")
       ->needs(bind);

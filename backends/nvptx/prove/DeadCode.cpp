@@ -17,9 +17,7 @@ using ptx::Modifier;
 using ptx::Opcode;
 using ptx::Operand;
 
-uint64_t maskOf(unsigned bits) {
-  return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
-}
+uint64_t maskOf(unsigned bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 
 /// All numbers up to \p most, as bits.
 uint64_t upTo(uint64_t most) { return maskOf(static_cast<unsigned>(std::bit_width(most))); }

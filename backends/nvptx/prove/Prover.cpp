@@ -156,8 +156,8 @@ static bool hasNothing(const Program &program, const std::vector<int64_t> &dims)
   return false;
 }
 
-/// For each dim that counts rows, and each layout, the sizes of the others that take the least work:
-/// once with whole blocks and once with blocks that rows end in.
+/// For each dim that counts rows, and each layout, the sizes of the others that take the least
+/// work: once with whole blocks and once with blocks that rows end in.
 bool KernelProver::allRows(KernelRun &run) {
   const Program &program = *subject.program;
   std::vector<unsigned> rowDims = rowDimsOf(program);

@@ -667,8 +667,8 @@ TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
   if (c.op == TermOp::Equal && terms[b].width == 8 && isConstant(a, 0x7F) &&
       isConstant(c.b, 0x7F)) {
     Term magnitude = terms[c.a];
-    bool isMasked = magnitude.op == TermOp::And && magnitude.a == b &&
-                    isConstant(magnitude.b, 0x7F);
+    bool isMasked =
+        magnitude.op == TermOp::And && magnitude.a == b && isConstant(magnitude.b, 0x7F);
     bool isOwn = terms[b].op == TermOp::Convert && terms[b].type == ScalarType::E4M3;
     if (isMasked && isOwn) {
       note(Rewrite::CanonicalNaN);
@@ -681,8 +681,8 @@ TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
   Term part = terms[b];
   if (part.op == TermOp::Extract && isConstant(a) && asFloat(c.type, part.a) == c.a &&
       terms[part.a].width == bitWidth(c.type) &&
-      isConstant(a, (scalar::canonicalNaN(c.type) >> part.imm) &
-                        ((uint64_t(1) << part.width) - 1))) {
+      isConstant(a,
+                 (scalar::canonicalNaN(c.type) >> part.imm) & ((uint64_t(1) << part.width) - 1))) {
     note(Rewrite::CanonicalNaN);
     return extract(canonical(c.type, c.a), static_cast<unsigned>(part.imm), part.width);
   }

@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Edits of the PTX that h3gen emits: each is one fault, and each must be refused for a reason of its
-// own kind. The same kernels unedited are proved in the same run.
+// Edits of the PTX that h3gen emits: each is one fault, and each must be refused for a reason of
+// its own kind. The same kernels unedited are proved in the same run.
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/nvptx/prove/Prover.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/NanFacts.h"
-#include "backends/nvptx/prove/Prover.h"
 #include "backends/nvptx/ptx/Reader.h"
 #include "codegen/driver/Specs.h"
 
@@ -54,8 +54,7 @@ std::unique_ptr<Compiled> compileOne(const std::string &spec, bool isFile,
     return nullptr;
   made->text = image->text;
   made->plan = image->plans.front();
-  std::erase_if(made->plan.variants,
-                [&](const plan::Variant &one) { return one.name != variant; });
+  std::erase_if(made->plan.variants, [&](const plan::Variant &one) { return one.name != variant; });
   EXPECT_EQ(made->plan.variants.size(), 1u) << variant;
   return made;
 }
@@ -95,8 +94,8 @@ void expectCaught(const Compiled &compiled, std::initializer_list<Mutant> mutant
   prove::KernelProof whole = proofOf(compiled, compiled.text);
   EXPECT_EQ(whole.verdict, prove::Verdict::Proved) << whole.problem;
   for (const Mutant &mutant : mutants) {
-    prove::KernelProof proof = proofOf(compiled, edited(compiled, mutant.pattern,
-                                                        mutant.replacement));
+    prove::KernelProof proof =
+        proofOf(compiled, edited(compiled, mutant.pattern, mutant.replacement));
     EXPECT_EQ(proof.verdict, mutant.verdict) << mutant.name << ": " << proof.problem;
   }
 }
@@ -110,7 +109,8 @@ TEST(ProverMutants, OfNormAndRotationAreCaught) {
   ASSERT_TRUE(compiled);
   expectCaught(
       *compiled,
-      {{"contraction", R"(mul\.rn\.f32 (\s*%r\d+), (%r\d+), 0f3C800000;\s*add\.rn\.f32 (\s*%r\d+), %r\d+, (%r\d+);)",
+      {{"contraction",
+        R"(mul\.rn\.f32 (\s*%r\d+), (%r\d+), 0f3C800000;\s*add\.rn\.f32 (\s*%r\d+), %r\d+, (%r\d+);)",
         "fma.rn.f32 $3, $2, 0f3C800000, $4;", notEqual},
        {"swapped stage", R"((shfl\.sync\.bfly\.b32 .*), 4, 31, -1;)", "$1, 2, 31, -1;", notEqual},
        {"wrong lane", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)", "$1, 3, 31, -1;", notEqual},
@@ -155,11 +155,11 @@ op sums {
 )",
                              false, "v16_i32");
   ASSERT_TRUE(compiled);
-  expectCaught(*compiled, {{"missing barrier", R"(bar\.sync\s*0;)", "", fault},
-                           {"wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];",
-                            notEqual},
-                           {"skipped stage", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)",
-                            "mov.b32 $1, $2;", notEqual}});
+  expectCaught(*compiled,
+               {{"missing barrier", R"(bar\.sync\s*0;)", "", fault},
+                {"wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];", notEqual},
+                {"skipped stage", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)", "mov.b32 $1, $2;",
+                 notEqual}});
 }
 
 TEST(ProverMutants, OfNaNsAreCaught) {
