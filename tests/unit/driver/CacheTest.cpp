@@ -226,10 +226,12 @@ TEST(PackedImage, ComesBackWhole) {
   CompiledImage image;
   image.summary = ImageSummary{78, 10, 30000, 40000, 117, 8};
   image.files = {{".ptx", "text\n"}, {".cubin", std::string("\0\1", 2)}, {".json", ""}};
+  image.plans = "[{}]";
   std::string bytes = packImage(image);
   std::optional<CompiledImage> back = unpackImage(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->files, image.files);
+  EXPECT_EQ(back->plans, image.plans);
   EXPECT_EQ(back->summary, image.summary);
   EXPECT_TRUE(back->fromCache);
   for (size_t size = 0; size < bytes.size(); ++size)
