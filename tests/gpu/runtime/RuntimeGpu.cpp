@@ -243,15 +243,15 @@ void damagedImage() {
   expect(static_cast<bool>(bundle), "the bundle cannot be read");
   bundle::Contents contents = bundle->contents();
   std::vector<std::vector<std::byte>> kept;
-  const unsigned char log2e[] = {0x3b, 0xaa, 0xb8, 0x3f}; // 0x3FB8AA3B
+  const unsigned char scale[] = {0x00, 0x00, 0x7c, 0x43}; // 252.0, in exp; 504.0 afterwards
   int flipped = 0;
   for (bundle::Image &image : contents.images) {
     if (image.kind != bundle::ImageKind::Cubin || !image.name.starts_with("swiglu."))
       continue;
     std::vector<std::byte> &bytes = kept.emplace_back(image.bytes.begin(), image.bytes.end());
     for (size_t at = 0; at + 4 <= bytes.size(); ++at)
-      if (std::memcmp(&bytes[at], log2e, 4) == 0) {
-        bytes[at] ^= std::byte(1);
+      if (std::memcmp(&bytes[at], scale, 4) == 0) {
+        bytes[at + 2] ^= std::byte(0x80);
         ++flipped;
       }
     image.bytes = bytes;
