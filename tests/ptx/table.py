@@ -300,6 +300,10 @@ def memory(table):
                 target = names[0] if count == 1 else "{" + ", ".join(names) + "}"
                 out = {1: "b32", 2: "b16", 4: "b32", 8: "b64"}[width]
                 table.add(i, "b128", " ".join([out] * count), f"{i} {target}, [%ia0];")
+    # Into a wider register, which takes the sign along.
+    for cache in ("", ".nc"):
+        i = f"ld.global{cache}.s32"
+        table.add(i, "b128", "b64", f"{i} %out0, [%ia0];")
     for cache in ("", ".cs", ".wt", ".wb", ".cg", ".L1::no_allocate", ".relaxed.gpu",
                   ".release.gpu", ".volatile"):
         for t, width in (("b8", 1), ("b16", 2), ("b32", 4), ("b64", 8), ("u8", 1), ("u16", 2),
@@ -369,6 +373,11 @@ def memory(table):
                   f"st.local.{t} [%d0], %in0;\nst.local.{t} [%d0+{size}], %in1;\n"
                   f"add.s64 %d2, %d0, %d1;\nld.local.{t} %out0, [%d2];".replace(
                       "%r9", "%tid_x"), name=f"through local {t}", declare=local)
+    # A byte lies in the low half of a 16-bit register and comes back with zeros above it.
+    table.add("ld.shared.b8", "b16", "b16", "mov.u32 %r0, %laneid;\nmov.u32 %r1, buffer;\n"
+              "add.u32 %r2, %r0, %r1;\nst.shared.b8 [%r2], %in0;\nbar.sync 0;\n"
+              "xor.b32 %r3, %r0, 21;\nadd.u32 %r4, %r3, %r1;\nld.shared.b8 %out0, [%r4];",
+              name="exchange through shared b8, bar.sync", declare=shared)
     table.add("ld.shared.v4.b32", "b32", "b32 b32 b32 b32",
               "mov.u32 %r0, %laneid;\nmov.u64 %d0, buffer;\nmul.wide.u32 %d1, %r0, 16;\n"
               "add.s64 %d2, %d0, %d1;\nnot.b32 %r1, %in0;\n"
