@@ -311,7 +311,8 @@ def memory(table):
             if t[0] != "b" and cache != "":
                 continue
             for vector, count in (("", 1), (".v2", 2), (".v4", 4)):
-                if width * count > 16 or cache and t != "b32" and (t, count) != ("b16", 4):
+                kept = t == "b32" or t == "b16" and (count == 4 or cache == ".cs")
+                if width * count > 16 or cache and not kept:
                     continue
                 i = f"st.volatile.global{vector}.{t}" if cache == ".volatile" else \
                     f"st{cache}.global{vector}.{t}" if cache.endswith("gpu") else \
