@@ -61,6 +61,31 @@ struct SymbolRange {
   }
 };
 
+/// floor((base + slopes * symbols) / 2^shift), which is never negative: an integer that need not be
+/// linear. A product with a reciprocal passes through such numbers; the whole is a quotient of a
+/// number of elements by the length of a row, which is linear again.
+struct Quotient {
+  Wide base = 0;
+  std::array<Wide, symbolCount> slopes{};
+  unsigned shift = 0;
+};
+
+inline constexpr unsigned mostQuotientShift = 62;
+
+/// \p base + \p growth * symbols over 2^\p shift, at most \c mostQuotientShift. Not negative in
+/// \p range, as the caller knows.
+Quotient quotientOf(uint64_t base, const Slopes &growth, unsigned shift);
+
+/// \p quotient + a * b, where each of a and b is base + growth * symbols, an integer of 64 bits
+/// that is not negative in \p range, and one of them does not grow. Empty where the sum may be 2^64
+/// or more, or where its numbers are too large to tell.
+std::optional<Quotient> plusProduct(const Quotient &quotient, uint64_t a, const Slopes &growthA,
+                                    uint64_t b, const Slopes &growthB, const SymbolRange &range);
+
+/// The slopes of \p quotient if it is linear in all of \p range: what the nearest multiples of
+/// 2^shift leave of base and slopes stays below 2^shift, so that rounding down never drops a one.
+std::optional<Slopes> linearSlopes(const Quotient &quotient, const SymbolRange &range);
+
 } // namespace h3::prove
 
 #endif // H3_BACKENDS_NVPTX_PROVE_AFFINE_H

@@ -6,6 +6,7 @@
 #include "backends/nvptx/prove/Calls.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <set>
 
@@ -30,7 +31,43 @@ bool isAdmitted(const plan::OperatorPlan &plan, const std::vector<int64_t> &dims
   return true;
 }
 
+void addReciprocals(const plan::OperatorPlan &plan, plan::ExprId id,
+                    std::vector<plan::ExprId> &divisors) {
+  const plan::ExprNode &node = plan.nodes[id];
+  const unsigned operands = plan::operandCount(node.op);
+  auto isConstant = [&](plan::ExprId operand) {
+    return plan.nodes[operand].op == plan::ExprOp::Constant;
+  };
+  bool isReciprocal =
+      node.op == plan::ExprOp::FloorDiv && isConstant(node.lhs) && !isConstant(node.rhs);
+  if (isReciprocal && std::ranges::find(divisors, node.rhs) == divisors.end())
+    divisors.push_back(node.rhs);
+  if (operands >= 1)
+    addReciprocals(plan, node.lhs, divisors);
+  if (operands >= 2)
+    addReciprocals(plan, node.rhs, divisors);
+}
+
 } // namespace
+
+std::vector<plan::ExprId> reciprocalsOf(const plan::OperatorPlan &plan,
+                                        const plan::Variant &variant) {
+  std::vector<plan::ExprId> divisors;
+  for (const plan::ArgumentSpec &argument : variant.arguments)
+    if (argument.kind == plan::ArgumentSpec::Kind::I32 ||
+        argument.kind == plan::ArgumentSpec::Kind::I64)
+      addReciprocals(plan, argument.index, divisors);
+  return divisors;
+}
+
+unsigned roundedDivisors(const plan::OperatorPlan &plan, const std::vector<plan::ExprId> &divisors,
+                         const std::vector<int64_t> &dims) {
+  const plan::Binding binding = bindingOf(plan, dims);
+  return static_cast<unsigned>(std::ranges::count_if(divisors, [&](plan::ExprId divisor) {
+    int64_t value = plan::evaluateExpr(plan, divisor, binding).value_or(1);
+    return value > 0 && !std::has_single_bit(static_cast<uint64_t>(value));
+  }));
+}
 
 std::string_view name(LayoutKind kind) {
   constexpr std::string_view names[] = {"tight",   "padded",    "8-byte aligned", "element aligned",
@@ -121,9 +158,14 @@ int64_t elementsOf(const Program &program, const std::vector<int64_t> &dims) {
 
 std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::OperatorPlan &plan,
                                            const ptx::Kernel &kernel,
-                                           const std::vector<unsigned> &rowDims, int64_t most) {
+                                           const std::vector<unsigned> &rowDims,
+                                           bool hasReciprocals, int64_t most) {
   // Everything that sizes are compared with, or taken apart by.
   std::set<int64_t> numbers = {1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+  std::set<int64_t> rowNumbers = {0, 1, 15, 16, 31, 32, 33, 64};
+  if (hasReciprocals)
+    for (std::set<int64_t> *some : {&numbers, &rowNumbers})
+      some->insert({6, 12, 24, 48, 96, 192, 384});
   auto add = [&](int64_t number) {
     for (int64_t near : {number - 1, number, number + 1})
       if (near > 0 && near <= 1 << 16)
@@ -180,7 +222,7 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
       for (unsigned row : free) {
         if (!isRow(row))
           continue;
-        for (int64_t number : {0, 1, 15, 16, 31, 32, 33, 64}) {
+        for (int64_t number : rowNumbers) {
           std::vector<int64_t> dims = base;
           dims[row] = number;
           consider(dims);

@@ -50,10 +50,22 @@ std::vector<plan::Tensor> tensorsOf(const Program &program, const plan::Operator
 std::vector<plan::ParameterValue> parametersOf(const plan::OperatorPlan &plan);
 
 /// Settings of the dims that satisfy the contract's `require`s, those with the fewest elements
-/// first; at most \p most elements in all tensors together. \p rowDims take few values.
+/// first; at most \p most elements in all tensors together. \p rowDims take few values. Where
+/// something \p hasReciprocals, three times powers of two are among them.
 std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::OperatorPlan &plan,
                                            const ptx::Kernel &kernel,
-                                           const std::vector<unsigned> &rowDims, int64_t most);
+                                           const std::vector<unsigned> &rowDims,
+                                           bool hasReciprocals, int64_t most);
+
+/// What the kernel's arguments divide a constant by and is no constant itself: the divisors of
+/// reciprocals with which the kernel multiplies.
+std::vector<plan::ExprId> reciprocalsOf(const plan::OperatorPlan &plan,
+                                        const plan::Variant &variant);
+
+/// How many of the \p divisors are no power of two with these dims. Only there does a quotient by
+/// a reciprocal round, so that its low half and its carry matter.
+unsigned roundedDivisors(const plan::OperatorPlan &plan, const std::vector<plan::ExprId> &divisors,
+                         const std::vector<int64_t> &dims);
 
 int64_t elementsOf(const Program &program, const std::vector<int64_t> &dims);
 

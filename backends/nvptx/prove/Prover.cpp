@@ -39,7 +39,8 @@ bool isContractible(const Instruction &instruction) {
 class KernelProver {
 public:
   KernelProver(const Subject &subject, const Limits &limits, size_t variant, TermStore &terms)
-      : subject(subject), limits(limits), variant(variant), terms(terms) {
+      : subject(subject), limits(limits), variant(variant), terms(terms),
+        divisors(reciprocalsOf(*subject.plan, subject.plan->variants[variant])) {
     proof.variant = subject.plan->variants[variant].name;
     proof.entry = subject.plan->variants[variant].entry;
   }
@@ -53,6 +54,8 @@ private:
     return false;
   }
   bool checkInstructions(const ptx::Kernel &kernel);
+  bool roundedCall(KernelRun &run, const std::vector<std::vector<int64_t>> &sizes,
+                   const std::vector<unsigned> &rowDims, LayoutKind layout, bool inPlace);
   bool sized(KernelRun &run);
   bool allRows(KernelRun &run);
   bool accept(const Outcome &outcome);
@@ -63,6 +66,7 @@ private:
   const Limits &limits;
   size_t variant;
   TermStore &terms;
+  const std::vector<plan::ExprId> divisors; ///< of reciprocals
   KernelProof proof;
 };
 
@@ -111,19 +115,48 @@ std::vector<size_t> searchOrder(size_t count) {
   return order;
 }
 
+/// Some tensor has no element.
+static bool hasNothing(const Program &program, const std::vector<int64_t> &dims) {
+  for (const Tensor &tensor : program.tensors)
+    for (const Extent &extent : tensor.extents)
+      if (evaluate(*extent.size, dims).value_or(0) == 0)
+        return true;
+  return false;
+}
+
+/// The smallest call in which as many quotients by reciprocals round as can.
+bool KernelProver::roundedCall(KernelRun &run, const std::vector<std::vector<int64_t>> &sizes,
+                               const std::vector<unsigned> &rowDims, LayoutKind layout,
+                               bool inPlace) {
+  for (size_t rounded = divisors.size(); rounded > 0; --rounded)
+    for (const std::vector<int64_t> &dims : sizes) {
+      Call call{dims, layout, inPlace};
+      bool hasRows = std::ranges::all_of(rowDims, [&](unsigned dim) { return dims[dim] > 1; });
+      if (!hasRows || hasNothing(*subject.program, dims) ||
+          roundedDivisors(*subject.plan, divisors, dims) != rounded || !run.admits(call))
+        continue;
+      proof.calls.push_back(fmt::format("{}{}: {}", name(layout), inPlace ? ", in place" : "",
+                                        describeDims(dims, -1)));
+      return accept(run.prove(call));
+    }
+  return true;
+}
+
 /// Calls in every layout that the variant's guards admit: first the smallest ones, then whatever
 /// reaches something new.
 bool KernelProver::sized(KernelRun &run) {
   const Program &program = *subject.program;
   std::vector<unsigned> rowDims = rowDimsOf(program);
   std::vector<std::vector<int64_t>> sizes =
-      sizesFor(program, *subject.plan, run.kernel(), rowDims, limits.elements);
+      sizesFor(program, *subject.plan, run.kernel(), rowDims, !divisors.empty(), limits.elements);
   bool hasAlias = std::ranges::any_of(
       subject.plan->tensors, [](const plan::TensorSpec &tensor) { return tensor.mayAlias >= 0; });
   for (LayoutKind layout : allLayouts)
     for (bool inPlace : {false, true}) {
       if (inPlace && !hasAlias)
         continue;
+      if (!roundedCall(run, sizes, rowDims, layout, inPlace))
+        return false;
       unsigned taken = 0, idle = 0;
       for (size_t index : searchOrder(sizes.size())) {
         Call call{sizes[index], layout, inPlace};
@@ -147,37 +180,32 @@ bool KernelProver::sized(KernelRun &run) {
   return true;
 }
 
-/// Some tensor has no element.
-static bool hasNothing(const Program &program, const std::vector<int64_t> &dims) {
-  for (const Tensor &tensor : program.tensors)
-    for (const Extent &extent : tensor.extents)
-      if (evaluate(*extent.size, dims).value_or(0) == 0)
-        return true;
-  return false;
-}
-
 /// For each dim that counts rows, and each layout, the sizes of the others that take the least
 /// work: once with whole blocks and once with blocks that rows end in.
 bool KernelProver::allRows(KernelRun &run) {
   const Program &program = *subject.program;
   std::vector<unsigned> rowDims = rowDimsOf(program);
   std::vector<std::vector<int64_t>> sizes =
-      sizesFor(program, *subject.plan, run.kernel(), rowDims, limits.elements);
+      sizesFor(program, *subject.plan, run.kernel(), rowDims, !divisors.empty(), limits.elements);
   for (unsigned dim : rowDims)
     for (LayoutKind layout : allLayouts) {
       std::optional<Call> best;
-      int64_t least = limits.rowThreads;
-      unsigned asked = 0;
-      for (const std::vector<int64_t> &dims : sizes) {
-        if (dims[dim] != 1 || asked > 400 || hasNothing(program, dims))
-          continue;
-        ++asked;
-        Call call{dims, layout, false};
-        RowOutcome outcome = run.proveAllRows(call, dim, /*onlyAsk=*/true);
-        if (outcome.isTooLarge || outcome.isNotAdmitted || outcome.threads >= least)
-          continue;
-        best = call;
-        least = outcome.threads;
+      // Quotients that round, if there are any, whatever the work.
+      for (size_t rounded = divisors.size() + 1; rounded-- > 0 && !best;) {
+        int64_t least = limits.rowThreads;
+        unsigned asked = 0;
+        for (const std::vector<int64_t> &dims : sizes) {
+          if (dims[dim] != 1 || asked > 400 || hasNothing(program, dims) ||
+              roundedDivisors(*subject.plan, divisors, dims) != rounded)
+            continue;
+          ++asked;
+          Call call{dims, layout, false};
+          RowOutcome outcome = run.proveAllRows(call, dim, /*onlyAsk=*/true);
+          if (outcome.isTooLarge || outcome.isNotAdmitted || outcome.threads >= least)
+            continue;
+          best = call;
+          least = outcome.threads;
+        }
       }
       if (!best)
         continue;

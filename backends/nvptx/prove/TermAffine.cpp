@@ -81,6 +81,75 @@ TermMachine::Vague TermMachine::vagueOf(const Thread &thread, Slot slot) const {
                                                                                : Vague::No;
 }
 
+const Quotient *TermMachine::quotientAt(const Thread &thread, Slot slot) const {
+  TermId id = tag(thread, slot);
+  bool isQuotient = id && isOpaque(id) && terms[id].a >= firstQuotient;
+  return isQuotient ? &quotients[terms[id].a - firstQuotient] : nullptr;
+}
+
+bool TermMachine::finishQuotient(Thread &thread, const Op &op, const Instruction &instruction,
+                                 const Quotient &quotient) {
+  op.handler(thread, op);
+  if (thread.state == Thread::State::Faulted)
+    return false;
+  clearTags(thread, op, instruction);
+  const unsigned width = bitWidth(op.type);
+  if (std::optional<Slopes> growth = linearSlopes(quotient, range)) {
+    if (!isZero(*growth))
+      tag(thread, op.d) = affine(*growth, 0, width);
+    return true;
+  }
+  tag(thread, op.d) =
+      terms.affine(firstQuotient + static_cast<unsigned>(quotients.size()), 0, width);
+  quotients.push_back(quotient);
+  return true;
+}
+
+bool TermMachine::applyQuotient(Thread &thread, const Op &op, const Instruction &instruction) {
+  auto unknown = [&] {
+    notProvable(thread, "it is not linear in the number of rows");
+    return false;
+  };
+  if (bitWidth(op.type) != 64)
+    return unknown();
+  auto isKnown = [&](Slot slot) { return !tag(thread, slot); };
+  /// Whether the operand is a number of 64 bits that is not negative for any number of rows.
+  auto isExact = [&](Slot slot) {
+    TermId id = tag(thread, slot);
+    return !id || (!isOpaque(id) &&
+                   range.stays(Wide(thread.r[slot]), slopesOf(id), 0, (Wide(1) << 64) - 1));
+  };
+  const Quotient *a = quotientAt(thread, op.a), *b = quotientAt(thread, op.b),
+                 *c = quotientAt(thread, op.c);
+  std::optional<Quotient> result;
+  switch (instruction.opcode) {
+  case Opcode::Shr:
+    if (!a || ptx::isSignedType(op.type) || !isKnown(op.b) ||
+        thread.r[op.b] > mostQuotientShift - a->shift)
+      return unknown();
+    result = *a;
+    result->shift += static_cast<unsigned>(thread.r[op.b]);
+    break;
+  case Opcode::Add:
+    if ((a && b) || instruction.has(Modifier::Cc) || instruction.has(Modifier::Sat) ||
+        !isExact(a ? op.b : op.a))
+      return unknown();
+    result = plusProduct(a ? *a : *b, 1, {}, thread.r[a ? op.b : op.a],
+                         slopesOf(thread, a ? op.b : op.a), range);
+    break;
+  case Opcode::Mad:
+    if (!c || a || b || !instruction.has(Modifier::Lo) || instruction.has(Modifier::Cc) ||
+        !isExact(op.a) || !isExact(op.b))
+      return unknown();
+    result = plusProduct(*c, thread.r[op.a], slopesOf(thread, op.a), thread.r[op.b],
+                         slopesOf(thread, op.b), range);
+    break;
+  default:
+    break;
+  }
+  return result ? finishQuotient(thread, op, instruction, *result) : unknown();
+}
+
 bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &instruction) {
   const uint64_t a = thread.r[op.a], b = thread.r[op.b];
   const Slopes da = slopesOf(thread, op.a), db = slopesOf(thread, op.b),
@@ -137,6 +206,8 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
           fewerPeriods.value_or(INT64_MAX),
           static_cast<int64_t>(half - 1 - Wide(bits)) / growth[PeriodsBefore] - 1);
   };
+  if (quotientAt(thread, op.a) || quotientAt(thread, op.b) || quotientAt(thread, op.c))
+    return applyQuotient(thread, op, instruction);
   const Vague vagueA = vagueOf(thread, op.a), vagueB = vagueOf(thread, op.b);
   if (vagueA != Vague::No || vagueB != Vague::No || vagueOf(thread, op.c) != Vague::No) {
     constexpr uint64_t high = 0xFFFFFFFF00000000;
@@ -209,9 +280,15 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
       return unknown();
     return finish(b >= width ? Slopes{} : scaled(da, int64_t(1) << b));
   case Opcode::Shr: {
-    if (!isZero(db) || b >= width || !divides(uint64_t(1) << b, da))
+    if (!isZero(db) || b >= width)
       return unknown();
-    return isExact(a, da, width, isSigned) ? finish(divided(da, int64_t(1) << b)) : wraps();
+    if (!isExact(a, da, width, isSigned))
+      return wraps();
+    if (divides(uint64_t(1) << b, da))
+      return finish(divided(da, int64_t(1) << b));
+    if (isSigned || b > mostQuotientShift)
+      return unknown();
+    return finishQuotient(thread, op, instruction, quotientOf(a, da, static_cast<unsigned>(b)));
   }
   case Opcode::Or:
   case Opcode::Xor:

@@ -44,6 +44,7 @@ TermId TermMachine::affine(const Slopes &growth, uint64_t base, unsigned width) 
 void TermMachine::begin(ptx::BlockRun &block) {
   tags.assign(size_t(block.size()) * code.slots(), 0);
   sharedTerms.assign(code.layout.sharedBytes, {});
+  quotients.clear();
   if (!blockSlopes)
     return;
   for (auto [slot, special] : code.specials)
@@ -87,12 +88,14 @@ bool TermMachine::guardHolds(Thread &thread, const Op &op, bool &holds) {
   return true;
 }
 
-bool TermMachine::isTagged(const Thread &thread, const Op &op, bool &isData) const {
+bool TermMachine::isTagged(const Thread &thread, const Op &op, bool &isData,
+                           bool &isOpaqueAny) const {
   bool any = false;
   auto see = [&](Slot slot) {
     if (TermId id = tag(thread, slot)) {
       any = true;
       isData |= terms[id].op != TermOp::Affine;
+      isOpaqueAny |= isOpaque(id);
     }
   };
   see(op.a);
@@ -140,8 +143,8 @@ bool TermMachine::step(Thread &thread, const Op &op, const Instruction &instruct
   default:
     break;
   }
-  bool isData = false;
-  if (!isTagged(thread, op, isData)) {
+  bool isData = false, isOpaqueAny = false;
+  if (!isTagged(thread, op, isData, isOpaqueAny)) {
     if (!isPartial)
       op.handler(thread, op);
     else if (!ptx::runPartial(thread, op, instruction))
@@ -168,6 +171,10 @@ bool TermMachine::step(Thread &thread, const Op &op, const Instruction &instruct
     return false;
   default:
     break;
+  }
+  if (isOpaqueAny && (isData || isPartial)) {
+    notProvable(thread, "it is not linear in the number of rows");
+    return false;
   }
   if (isPartial) {
     // What is set is what the interpreter's rules for parts of registers say.
@@ -307,6 +314,10 @@ bool TermMachine::accessGlobal(Thread &thread, const Op &op, const Instruction &
   if (address % bytes != 0) {
     thread.fault(FaultKind::Misaligned,
                  fmt::format("access of {} bytes at address {:#x}", bytes, address));
+    return false;
+  }
+  if (TermId id = tag(thread, op.a); id && isOpaque(id)) {
+    notProvable(thread, "the address is not linear in the number of rows");
     return false;
   }
   Slopes growth = slopesOf(thread, op.a);

@@ -60,7 +60,7 @@ private:
   bool step(Thread &thread, const Op &op, const ptx::Instruction &instruction);
   bool guardHolds(Thread &thread, const Op &op, bool &holds);
   void clearTags(Thread &thread, const Op &op, const ptx::Instruction &instruction);
-  bool isTagged(const Thread &thread, const Op &op, bool &isData) const;
+  bool isTagged(const Thread &thread, const Op &op, bool &isData, bool &isOpaqueAny) const;
   void notProvable(Thread &thread, std::string text);
 
   TermId &tag(const Thread &thread, ptx::Slot slot) {
@@ -97,6 +97,12 @@ private:
 
   // ---- Integers that grow (TermAffine.cpp).
   bool applyAffine(Thread &thread, const Op &op, const ptx::Instruction &instruction);
+  /// One of whose operands is a quotient.
+  bool applyQuotient(Thread &thread, const Op &op, const ptx::Instruction &instruction);
+  /// Runs the instruction, whose result is \p quotient.
+  bool finishQuotient(Thread &thread, const Op &op, const ptx::Instruction &instruction,
+                      const Quotient &quotient);
+  const Quotient *quotientAt(const Thread &thread, ptx::Slot slot) const;
   /// Numbers in `slopes` that stand for 64-bit integers of which only this is known.
   enum class Vague : unsigned {
     No,
@@ -105,7 +111,14 @@ private:
   };
   Vague vagueOf(const Thread &thread, ptx::Slot slot) const;
   Slopes slopesOf(const Thread &thread, ptx::Slot slot) const;
-  const Slopes &slopesOf(TermId id) const { return slopes[terms[id].a]; }
+  const Slopes &slopesOf(TermId id) const { return isOpaque(id) ? slopes[0] : slopes[terms[id].a]; }
+  /// An integer of which a tag does not say what it is for all numbers of rows: its term is never
+  /// part of another one, and it is no address.
+  bool isOpaque(TermId id) const {
+    const Term &term = terms[id];
+    return term.op == TermOp::Affine && term.a != 0 &&
+           (term.a <= unsigned(Vague::Beyond) || term.a >= firstQuotient);
+  }
 
   TermStore &terms;
   const ptx::Code &code;
@@ -117,6 +130,9 @@ private:
   };
   std::vector<ByteTerm> sharedTerms;
   std::vector<Slopes> slopes;
+  /// Those of this block; number \c firstQuotient in a tag is the first.
+  std::vector<Quotient> quotients;
+  static constexpr unsigned firstQuotient = 1u << 31;
   std::map<Slopes, unsigned> slopeNumbers;
 };
 

@@ -73,20 +73,24 @@ prove::KernelProof proofOf(const Compiled &compiled, const std::string &text) {
   return proof.kernels.empty() ? prove::KernelProof() : proof.kernels.front();
 }
 
-/// The text of one kernel with the first match of \p pattern in it replaced.
+/// The module with the first match of \p pattern in the compiled kernel replaced.
 std::string edited(const Compiled &compiled, const std::string &pattern,
                    const std::string &replacement) {
   const std::string &entry = compiled.plan.variants.front().entry;
-  size_t begin = compiled.text.find(".entry " + entry + "(");
-  std::string before = compiled.text.substr(0, begin), after = compiled.text.substr(begin);
-  std::string changed = std::regex_replace(after, std::regex(pattern), replacement,
+  const size_t begin = compiled.text.find(".entry " + entry + "(");
+  const size_t end = compiled.text.find("\n}", begin); // of its body
+  std::string kernel = compiled.text.substr(begin, end - begin);
+  std::string changed = std::regex_replace(kernel, std::regex(pattern), replacement,
                                            std::regex_constants::format_first_only);
-  EXPECT_NE(changed, after) << "nothing matches " << pattern;
-  return before + changed;
+  EXPECT_NE(changed, kernel) << "nothing matches " << pattern;
+  return compiled.text.substr(0, begin) + changed + compiled.text.substr(end);
 }
 
+/// A load or a store of global memory, whatever its hints: it ends before the type.
+const std::string globalLoad = R"(ld\.global[\w.:]*)", globalStore = R"(st\.global[\w.:]*)";
+
 struct Mutant {
-  const char *name, *pattern, *replacement;
+  std::string name, pattern, replacement;
   prove::Verdict verdict;
 };
 
@@ -100,6 +104,7 @@ void expectCaught(const Compiled &compiled, std::initializer_list<Mutant> mutant
   }
 }
 
+constexpr auto proved = prove::Verdict::Proved;
 constexpr auto notEqual = prove::Verdict::NotEqual;
 constexpr auto fault = prove::Verdict::Fault;
 constexpr auto notProvable = prove::Verdict::NotProvable;
@@ -113,7 +118,7 @@ TEST(ProverMutants, OfNormAndRotationAreCaught) {
         R"(mul\.rn\.f32 (\s*%r\d+), (%r\d+), 0f3C800000;\s*add\.rn\.f32 (\s*%r\d+), %r\d+, (%r\d+);)",
         "fma.rn.f32 $3, $2, 0f3C800000, $4;", notEqual},
        {"swapped stage", R"((shfl\.sync\.bfly\.b32 .*), 4, 31, -1;)", "$1, 2, 31, -1;", notEqual},
-       {"wrong lane", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)", "$1, 3, 31, -1;", notEqual},
+       {"wrong lane", R"((shfl\.sync\.bfly\.b32 .*), 4, 31, -1;)", "$1, 5, 31, -1;", notEqual},
        {"lane outside the mask", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)", "$1, 1, 31, 1;",
         fault},
        {"rounding mode", R"(cvt\.rn\.f16x2\.f32)", "cvt.rz.f16x2.f32", notEqual},
@@ -125,16 +130,69 @@ TEST(ProverMutants, OfNormAndRotationAreCaught) {
        {"sum for difference", R"(sub\.rn\.f16x2)", "add.rn.f16x2", notEqual},
        {"unrounded sum", R"(add\.rn\.f16x2)", "add.f16x2", notProvable},
        {"flushed subnormals", R"(add\.rn\.f32)", "add.rn.ftz.f32", notProvable},
-       {"start of the sum", R"(fma\.rn\.f32 (.*), 0f00000000;)", "fma.rn.f32 $1, 0f80000000;",
-        notProvable},
-       {"skipped store", R"(st\.global\.v4\.b32.*;)", "", fault},
-       {"doubled store", R"((st\.global\.v4\.b32.*;))", "$1 $1", fault},
-       {"row beyond the last", R"(setp\.lt\.u32 (\s*%p7))", "setp.le.u32 $1", fault},
+       {"start of the sum", R"(fma\.rn\.f32 (.*), 0f00000000;)", "fma.rn.f32 $1, 0f00000001;",
+        notEqual},
+       {"skipped step of the sum", R"(fma\.rn\.f32 (\s*%r\d+), %r\d+, %r\d+, (%r\d+);)",
+        "mov.b32 $1, $2;", notEqual},
+       {"skipped store", globalStore + R"(\.v4\.b32.*;)", "", fault},
+       {"doubled store", "(" + globalStore + R"(\.v4\.b32.*;))", "$1 $1", fault},
+       {"half of a store",
+        "(" + globalStore + R"()\.v4(\.b32\s*\[%rd\d+\], \{%r\d+, %r\d+), [^}]*\})", "$1.v2$2}",
+        fault},
+       {"stored in another order",
+        "(" + globalStore + R"(\.v4\.b32\s*\[%rd\d+\], \{)(%r\d+), (%r\d+))", "$1$3, $2", notEqual},
+       {"loaded in another order", "(" + globalLoad + R"(\.v4\.b32\s*\{)(%r\d+), (%r\d+))",
+        "$1$3, $2", notEqual},
+       {"one table for both", "(" + globalLoad + R"(\.v4\.b32[^\n]*\[(%rd\d+)\];[^\[]*)\[%rd\d+\])",
+        "$1[$2]", notEqual},
+       {"row beyond the last", R"(setp\.lt\.u32 (\s*%p\d+, %r\d+, %r\d+;))", "setp.le.u32 $1",
+        fault},
        {"store by its neighbour's lane", R"(and\.b32 (.*), 56;)", "and.b32 $1, 48;", fault},
-       {"address of 16 bits more", R"(ld\.global\.nc\.v4\.b32 (.*)\[(%rd\d+)\];)",
-        "ld.global.nc.v4.b32 $1[$2+16];", notEqual},
-       {"misaligned load", R"(ld\.global\.nc\.v4\.b32 (.*)\[(%rd\d+)\];)",
-        "ld.global.nc.v4.b32 $1[$2+2];", fault}});
+       {"address of 16 bytes more", "(" + globalLoad + R"(\.v4\.b32[^\n]*\[%rd\d+)\];)", "$1+16];",
+        fault},
+       {"address of 16 bytes less", "(" + globalLoad + R"(\.v4\.b32[^\n]*\[%rd\d+)\];)", "$1+-16];",
+        fault},
+       {"misaligned load", "(" + globalLoad + R"(\.v4\.b32[^\n]*\[%rd\d+)\];)", "$1+2];", fault},
+       {"misaligned store", "(" + globalStore + R"(\.v4\.b32\s*\[%rd\d+)\])", "$1+4]", fault},
+       {"rotated by an element of another row", R"(and\.b32 (.*), 24;)", "and.b32 $1, 16;",
+        notEqual},
+       {"rotated by another vector", R"(add\.s32 (.*), 24;)", "add.s32 $1, 16;", notEqual},
+       {"rotated within a group of lanes", R"((shfl\.sync\.idx\.b32 .*), 31, -1;)", "$1, 7, -1;",
+        notEqual},
+       {"rotated by its own element", R"(shfl\.sync\.idx\.b32 (\s*%r\d+), (%r\d+), [^;]*;)",
+        "mov.b32 $1, $2;", notEqual}});
+}
+
+TEST(ProverMutants, ThatChangeNoBitAreProved) {
+  auto compiled = compileOne("qk_norm_rope", true, "v16_i32");
+  ASSERT_TRUE(compiled);
+  expectCaught(*compiled,
+               {// The two lanes hold the same sum, but for its order.
+                {"lane of the same sum", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)",
+                 "$1, 3, 31, -1;", proved},
+                // A square is never -0.
+                {"start of a sum of squares", R"(fma\.rn\.f32 (.*), 0f00000000;)",
+                 "fma.rn.f32 $1, 0f80000000;", proved}});
+}
+
+TEST(ProverMutants, OfReciprocalsAreCaught) {
+  auto compiled = compileOne("scaled_residual", true, "f16_v16_i32");
+  ASSERT_TRUE(compiled);
+  prove::KernelProof whole = proofOf(*compiled, compiled->text);
+  EXPECT_EQ(whole.verdict, prove::Verdict::Proved) << whole.problem;
+  EXPECT_FALSE(whole.allRows.empty()) << "proved for some numbers of rows only";
+  expectCaught(*compiled,
+               {{"shift of the quotient", R"(shr\.u64 (.*), 30;)", "shr.u64 $1, 31;", fault},
+                {"no carry", R"(mad\.lo\.s64 (\s*%rd\d+, %rd\d+, %rd\d+), %rd\d+;)",
+                 "mul.lo.s64 $1;", fault},
+                {"the reciprocal rounded down", R"(and\.b64 (.*), 4294967295;)",
+                 "and.b64 $1, 4294967294;", fault}});
+  // Too large a reciprocal is right for all small numbers and wrong for large ones.
+  prove::KernelProof large =
+      proofOf(*compiled, edited(*compiled, R"(and\.b64 (\s*%rd\d+), (%rd\d+), 4294967295;)",
+                                "and.b64 $1, $2, 4294967295; add.s64 $1, $1, 1073741824;"));
+  EXPECT_TRUE(large.allRows.empty()) << large.allRows.front();
+  EXPECT_FALSE(large.notAllRows.empty());
 }
 
 TEST(ProverMutants, OfBlocksAreCaught) {
