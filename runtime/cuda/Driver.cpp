@@ -19,9 +19,11 @@ Result<std::shared_ptr<const Driver>> Driver::load(const std::string &library) {
     return missing("no CUDA driver: " + std::string(cause ? cause : library.c_str()));
   }
   auto driver = std::make_shared<Driver>();
-#define H3_CUDA_FUNCTION(Member, Symbol, ...)                                                      \
+#define H3_CUDA_OPTIONAL(Member, Symbol, ...)                                                      \
   driver->functions.Member =                                                                       \
-      reinterpret_cast<decltype(driver->functions.Member)>(dlsym(handle, Symbol));                 \
+      reinterpret_cast<decltype(driver->functions.Member)>(dlsym(handle, Symbol));
+#define H3_CUDA_FUNCTION(Member, Symbol, ...)                                                      \
+  H3_CUDA_OPTIONAL(Member, Symbol)                                                                 \
   if (!driver->functions.Member)                                                                   \
     return missing("the CUDA driver '" + library + "' has no " Symbol ", a newer one is needed");
 #include "runtime/cuda/functions.def"

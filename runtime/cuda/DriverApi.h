@@ -59,7 +59,7 @@ inline constexpr unsigned kStreamNonBlocking = 1; ///< CU_STREAM_NON_BLOCKING
 inline constexpr int kStreamCaptureRelaxed = 2;   ///< CU_STREAM_CAPTURE_MODE_RELAXED
 inline constexpr unsigned kEventDefault = 0;      ///< CU_EVENT_DEFAULT: with timing
 
-/// One pointer for each row of functions.def.
+/// One pointer for each row of functions.def. An optional one is null where the driver lacks it.
 struct DriverApi {
 #define H3_CUDA_FUNCTION(Member, Symbol, ...) CUresult (*Member)(__VA_ARGS__) = nullptr;
 #include "runtime/cuda/functions.def"

@@ -224,6 +224,13 @@ std::optional<Failure> launch(const PrimaryContext &context, CUfunction function
     return std::nullopt;
   if (start == Start::Early && !launch.waits)
     return badInput("the kernel does not wait for the one in front of it: it cannot start early");
+  if (start == Start::Early && !context.api().launchKernelEx)
+    return Failure{
+        Failure::Kind::NoDriver,
+        0,
+        {},
+        "the CUDA driver has no cuLaunchKernelEx, which an early start takes: a driver of "
+        "CUDA 11.8 or newer is needed"};
   // The driver copies each argument's bytes from its address; the low bytes come first.
   std::array<void *, plan::kMaxArguments + 1> arguments;
   size_t count = 0;

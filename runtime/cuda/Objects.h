@@ -175,7 +175,7 @@ private:
 /// dependent launch, already when all blocks of the kernel in front have said that it may. The
 /// kernel then waits itself for that one to end, and only one that does (plan::Launch::waits) may
 /// be started so: without the wait it would read what is not written yet. Needs a device of
-/// capability 9.0. Results are the same.
+/// capability 9.0 and a driver of CUDA 11.8 or newer. Results are the same.
 enum class Start { AfterAll, Early };
 
 /// Launches what a plan says, on the stream that is given; there is no default one. An empty launch

@@ -72,6 +72,29 @@ Call residualNorm(const char *prefix) {
                {"{case}.norm_f16", true}});
 }
 
+/// Runs one of the tests in a new process; its status, as waitpid gives it.
+int inNewProcess(const char *test) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/proc/self/exe", "h3rt_gpu", bundlePath.c_str(), goldenPath.c_str(), test,
+          static_cast<char *>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+bool isSuccess(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+
+h3rt_device_info device(const h3rt::Runtime &runtime) {
+  h3rt_device_info info{};
+  info.size = sizeof(info);
+  expect(h3rt_get_device(runtime.get(), {kDLCUDA, 0}, &info) == H3RT_OK, h3rt_last_error());
+  return info;
+}
+
 /// Runs it once on fresh data; the bits must be the recording's.
 void checkServed(Call &call, const h3rt::Operator &op, cuda::CUstream stream) {
   call.reset(stream);
@@ -107,9 +130,7 @@ void preloaded() {
   h3rt::Runtime runtime = open();
   makeCurrent(primaryContext());
   expect(runtime.preload({kDLCUDA, 0}, nullptr), h3rt_last_error());
-  h3rt_device_info info{};
-  info.size = sizeof(info);
-  expect(h3rt_get_device(runtime.get(), {kDLCUDA, 0}, &info) == H3RT_OK, h3rt_last_error());
+  const h3rt_device_info info = device(runtime);
   std::printf("  %s: %d operators, %d enabled, %d validated\n", info.target, info.operator_count,
               info.enabled_count, info.validated_count);
 }
@@ -244,19 +265,21 @@ void damagedImage() {
   bundle::Contents contents = bundle->contents();
   std::vector<std::vector<std::byte>> kept;
   const unsigned char scale[] = {0x00, 0x00, 0x7c, 0x43}; // 252.0, in exp; 504.0 afterwards
-  int flipped = 0;
+  int found = 0;
   for (bundle::Image &image : contents.images) {
     if (image.kind != bundle::ImageKind::Cubin || !image.name.starts_with("swiglu."))
       continue;
     std::vector<std::byte> &bytes = kept.emplace_back(image.bytes.begin(), image.bytes.end());
-    for (size_t at = 0; at + 4 <= bytes.size(); ++at)
+    // An instruction has 16 bytes, an immediate operand of 32 bits is the second four of them.
+    for (size_t at = 4; at + 4 <= bytes.size(); at += 16)
       if (std::memcmp(&bytes[at], scale, 4) == 0) {
         bytes[at + 2] ^= std::byte(0x80);
-        ++flipped;
+        ++found;
       }
     image.bytes = bytes;
   }
-  expect(flipped > 0, "there is no such constant in the image");
+  expect(found > 0, "there is no such constant in the images");
+  std::printf("  another constant in %d kernels\n", found);
   auto written = bundle::write(contents);
   expect(static_cast<bool>(written), "the damaged bundle cannot be written");
   h3rt::Runtime runtime;
@@ -280,32 +303,38 @@ constexpr const char *kFault = ".version 7.0\n.target sm_70\n.address_size 64\n"
                                ".visible .entry fault()\n{\n.reg .b64 %a;\nmov.u64 %a, 8;\n"
                                "st.global.u32 [%a], 1;\nret;\n}\n";
 
-void stickyError() {
+// A fault in a context of the host. The real driver then refuses everything in this process, new
+// contexts too: what can be shown here is what the runtime says of it, and that a new process
+// serves.
+void stickyError(bool isLoaded) {
   h3rt::Runtime runtime = open();
-  for (bool isLoaded : {false, true}) {
-    cuda::CUcontext context = createContext();
-    makeCurrent(context);
-    cuda::CUstream stream = createStream();
-    Call call = qk("1x37_wide");
-    h3rt::Operator op = runtime.find("qk_norm_rope");
-    if (isLoaded)
-      checkServed(call, op, stream);
-    cuda::CUfunction fault = kernelOf(kFault, "fault");
-    must(api().launchKernel(fault, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr),
-         "cuLaunchKernel");
-    expect(api().streamSynchronize(stream) != 0, "the kernel did not fault");
-    const h3rt::Result result = call.run(op, stream);
-    expect(result.failed() && result.raw().failure == H3RT_FAILURE_CONTEXT_ERROR, result.text());
-    std::printf("  %s\n", result.text().c_str());
-    makeCurrent(nullptr);
-    destroyContext(context);
-  }
-  // It disabled nothing.
-  makeCurrent(primaryContext());
+  makeCurrent(createContext());
   cuda::CUstream stream = createStream();
   Call call = qk("1x37_wide");
-  checkServed(call, runtime.find("qk_norm_rope"), stream);
+  h3rt::Operator op = runtime.find("qk_norm_rope");
+  if (isLoaded)
+    checkServed(call, op, stream);
+  const int enabled = device(runtime).enabled_count;
+  cuda::CUfunction fault = kernelOf(kFault, "fault");
+  must(api().launchKernel(fault, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr), "cuLaunchKernel");
+  expect(api().streamSynchronize(stream) != 0, "the kernel did not fault");
+  for (int round = 0; round < 2; ++round) {
+    const h3rt::Result result = call.run(op, stream);
+    expect(result.failed() && result.raw().failure == H3RT_FAILURE_CONTEXT_ERROR, result.text());
+    if (round == 0)
+      std::printf("  %s\n", result.text().c_str());
+  }
+  // Nothing is switched off or declined for it.
+  expect(device(runtime).enabled_count == enabled, "an operator is switched off");
+  const h3rt_counters counters = op.counters();
+  expect(counters.failed == 2 && counters.served == (isLoaded ? 1u : 0u), "the counters are wrong");
+  for (uint64_t declined : counters.declined)
+    expect(declined == 0, "a call was declined");
+  expect(isSuccess(inNewProcess("golden")), "a new process does not serve");
 }
+
+void stickyErrorFirstCall() { stickyError(false); }
+void stickyErrorLaterCall() { stickyError(true); }
 
 void destroyedContext() {
   h3rt::Runtime runtime = open();
@@ -393,15 +422,13 @@ void times() {
     std::printf("  cuLaunchKernel alone %.0f ns, a served call %.0f ns, a decline %.0f ns\n",
                 raw / 50, served / 50, declined / 50);
   }
-  for (void *null : {static_cast<void *>(nullptr)}) {
-    double served = 0;
-    expectServed(op(null, tensors.data(), tensors.size()));
-    for (int batch = 0; batch < 50; ++batch) {
-      served += nanoseconds(100, [&] { op(null, tensors.data(), tensors.size()); });
-      must(api().streamSynchronize(nullptr), "cuStreamSynchronize");
-    }
-    std::printf("  on the null stream a served call %.0f ns\n", served / 50);
+  double served = 0;
+  expectServed(op(nullptr, tensors.data(), tensors.size()));
+  for (int batch = 0; batch < 50; ++batch) {
+    served += nanoseconds(100, [&] { op(nullptr, tensors.data(), tensors.size()); });
+    must(api().streamSynchronize(nullptr), "cuStreamSynchronize");
   }
+  std::printf("  on the null stream a served call %.0f ns\n", served / 50);
 }
 
 struct Test {
@@ -415,7 +442,8 @@ const Test kTests[] = {{"golden", golden},
                        {"side_stream", sideStream},
                        {"eight_threads", eightThreads},
                        {"damaged_image", damagedImage},
-                       {"sticky_error", stickyError},
+                       {"sticky_error_first_call", stickyErrorFirstCall},
+                       {"sticky_error_later_call", stickyErrorLaterCall},
                        {"destroyed_context", destroyedContext},
                        {"fork", forked},
                        {"times", times}};
@@ -451,15 +479,8 @@ int main(int argc, char **argv) {
   }
   int failures = 0;
   for (const Test &test : kTests) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      execl("/proc/self/exe", argv[0], argv[1], argv[2], test.name, static_cast<char *>(nullptr));
-      _exit(127);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    const bool passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const int status = inNewProcess(test.name);
+    const bool passed = isSuccess(status);
     std::printf("%s %s", passed ? "passed" : "FAILED", test.name);
     if (WIFSIGNALED(status))
       std::printf(" (signal %d)", WTERMSIG(status));

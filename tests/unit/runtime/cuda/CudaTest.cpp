@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cuda/Hardware.h"
 #include "runtime/cuda/Session.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +19,8 @@ namespace {
 
 /// The fake library's own functions, and a fresh state.
 struct Fake : testing::Test {
-  Fake() {
-    void *library = dlopen(H3_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+  explicit Fake(const char *path = H3_FAKE_CUDA) : path(path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       ADD_FAILURE() << dlerror();
       std::abort();
@@ -40,7 +41,7 @@ struct Fake : testing::Test {
   }
 
   Session open(int device = 0) {
-    auto session = Session::open(device, H3_FAKE_CUDA);
+    auto session = Session::open(device, path);
     if (!session) {
       ADD_FAILURE() << session.error().message;
       std::abort();
@@ -58,6 +59,7 @@ struct Fake : testing::Test {
     return found;
   }
 
+  const char *path;
   void (*reset)();
   const char *(*log)();
   void (*clearLog)();
@@ -68,6 +70,11 @@ struct Fake : testing::Test {
   int (*push)(void *);
 };
 using CudaTest = Fake;
+
+/// A driver without cuLaunchKernelEx.
+struct CudaOlderDriverTest : Fake {
+  CudaOlderDriverTest() : Fake(H3_FAKE_CUDA_11_7) {}
+};
 
 std::vector<std::byte> cubin() {
   std::vector<std::byte> image(128);
@@ -233,6 +240,31 @@ TEST_F(CudaTest, OnlyKernelsThatWaitStartEarly) {
   failure = session.run(cubin(), "wide", launch);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->message.rfind("cuLaunchKernelEx: ", 0), 0u) << failure->message;
+}
+
+TEST_F(CudaOlderDriverTest, ServesButStartsNothingEarly) {
+  Session session = open();
+  Launch launch = launchOf({{1, 2}, {2, 4}, {3, 8}});
+  launch.waits = true;
+  ASSERT_FALSE(session.run(cubin(), "wide", launch));
+  EXPECT_EQ(count("cuLaunchKernel 5 6 7 32 2 1 0 stream 1 2 3\n"), 1) << log();
+  session.setStart(Start::Early);
+  const auto failure = session.run(cubin(), "wide", launch);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, Failure::Kind::NoDriver);
+  EXPECT_EQ(failure->message,
+            "the CUDA driver has no cuLaunchKernelEx, which an early start takes: "
+            "a driver of CUDA 11.8 or newer is needed");
+  EXPECT_EQ(count("cuLaunchKernel"), 1) << log();
+}
+
+TEST_F(CudaOlderDriverTest, ServesTheEmbeddedRuntime) {
+  Hardware hardware(path);
+  const h3rt_driver driver = hardware.interface();
+  char target[16] = {};
+  const h3rt_driver_result found = driver.target(driver.user, 0, target, sizeof(target));
+  EXPECT_EQ(found.kind, H3RT_DRIVER_OK);
+  EXPECT_STREQ(target, "sm_120");
 }
 
 TEST_F(CudaTest, CopiesUseTheSessionsStreamWhichIsNonBlocking) { // S33

@@ -222,6 +222,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
   state().recording.push_back(copy);
   return 0;
 }
+#ifndef H3_FAKE_CUDA_11_7
 struct LaunchAttribute {
   int id;
   char pad[4];
@@ -246,6 +247,7 @@ EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **a
   return cuLaunchKernel(function, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5],
                         sizes[6], config->stream, arguments, extra);
 }
+#endif
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t size) {
   const int result = call("cuMemAlloc", true, std::to_string(size));
   if (result != 0 || size == 0)

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/api/Create.h"
+#include "runtime/bundle/Bundle.h"
 #include "runtime/include/h3rt.hpp"
 #include "runtime/tensor/Safetensors.h"
 #include "runtime/tensor/Slice.h"
@@ -157,6 +158,48 @@ TEST_F(RuntimeOperators, EverySelfCheckPassesOnEveryTarget) {
   EXPECT_TRUE(runtime.preload({kDLCUDA, 0}, other)) << h3rt_last_error();
   EXPECT_STREQ(control().lastFault(), "");
   EXPECT_GT(control().kernelsRun(), before + 2 * runtime.operators().size());
+}
+
+// S20: another constant, 504 for 252 in the argument of exp, in images that are otherwise as they
+// were. tests/gpu does the same to cubins.
+TEST_F(RuntimeOperators, ADamagedConstantIsFoundByTheSelfChecks) {
+  auto bundle = bundle::Bundle::openFile(H3_BUNDLE);
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  bundle::Contents contents = bundle->contents();
+  constexpr std::string_view kScale = "0f437C0000", kOther = "0f43FC0000";
+  std::vector<std::string> kept;
+  kept.reserve(contents.images.size());
+  int found = 0;
+  for (bundle::Image &image : contents.images) {
+    if (!image.name.starts_with("swiglu."))
+      continue;
+    std::string &text =
+        kept.emplace_back(reinterpret_cast<const char *>(image.bytes.data()), image.bytes.size());
+    for (size_t at = text.find(kScale); at != text.npos; at = text.find(kScale, at)) {
+      text.replace(at, kScale.size(), kOther);
+      ++found;
+    }
+    image.bytes = std::as_bytes(std::span(text));
+  }
+  ASSERT_GT(found, 0);
+  auto written = bundle::write(contents);
+  ASSERT_TRUE(written) << written.error().message;
+  h3rt_options options{};
+  options.size = sizeof(options);
+  options.flags = H3RT_ALLOW_PTX | H3RT_IGNORE_ENVIRONMENT;
+  h3rt_runtime *made = nullptr;
+  ASSERT_EQ(rt::create(&options, H3_STUB_CUDA, &made), H3RT_OK);
+  h3rt::Runtime damaged(made);
+  ASSERT_EQ(h3rt_add_bundle(made, written->data(), written->size()), H3RT_OK) << h3rt_last_error();
+  EXPECT_FALSE(damaged.preload({kDLCUDA, 1}, stream));
+
+  auto file = tensor::readSafetensors(H3_GOLDEN "/swiglu.safetensors");
+  ASSERT_TRUE(file) << file.error().message;
+  const Part x(*file, "3_wide.x", false), y(*file, "3_wide.y", true);
+  const DLTensor *tensors[] = {&x.tensor, &y.tensor};
+  EXPECT_STREQ(damaged.find("swiglu<f16>")(stream, tensors, 2).reason(), "selfcheck_failed");
+  EXPECT_TRUE(runtime.find("swiglu<f16>")(stream, tensors, 2).served());
+  EXPECT_EQ(y.differences(), 0u);
 }
 
 } // namespace

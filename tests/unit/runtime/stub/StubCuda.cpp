@@ -12,6 +12,7 @@
 
 #include "backends/nvptx/ptx/Interpreter.h"
 #include "backends/nvptx/ptx/Reader.h"
+#include "runtime/cuda/DriverApi.h"
 
 #include <algorithm>
 #include <atomic>
@@ -500,6 +501,16 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     return runKernel(kernel, config);
   target->recording.push_back({&kernel, config});
   return target->isInvalid ? kCaptureInvalidated : 0;
+}
+/// Of the attributes it knows the early start, which changes nothing where kernels run at once.
+EXPORT int cuLaunchKernelEx(const cuda::CUlaunchConfig *config, void *function, void **arguments,
+                            void **extra) {
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id != cuda::kLaunchProgrammatic)
+      return kInvalidValue;
+  return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
+                        config->blockDimX, config->blockDimY, config->blockDimZ,
+                        config->sharedMemBytes, config->hStream, arguments, extra);
 }
 EXPORT int cuMemAlloc_v2(uint64_t *address, size_t size) {
   Lock lock(mutex);
