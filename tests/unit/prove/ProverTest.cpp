@@ -94,7 +94,7 @@ struct Mutant {
   prove::Verdict verdict;
 };
 
-void expectCaught(const Compiled &compiled, std::initializer_list<Mutant> mutants) {
+void expectVerdicts(const Compiled &compiled, std::initializer_list<Mutant> mutants) {
   prove::KernelProof whole = proofOf(compiled, compiled.text);
   EXPECT_EQ(whole.verdict, prove::Verdict::Proved) << whole.problem;
   for (const Mutant &mutant : mutants) {
@@ -112,7 +112,7 @@ constexpr auto notProvable = prove::Verdict::NotProvable;
 TEST(ProverMutants, OfNormAndRotationAreCaught) {
   auto compiled = compileOne("qk_norm_rope", true, "v16_i32");
   ASSERT_TRUE(compiled);
-  expectCaught(
+  expectVerdicts(
       *compiled,
       {{"contraction",
         R"(mul\.rn\.f32 (\s*%r\d+), (%r\d+), 0f3C800000;\s*add\.rn\.f32 (\s*%r\d+), %r\d+, (%r\d+);)",
@@ -166,13 +166,13 @@ TEST(ProverMutants, OfNormAndRotationAreCaught) {
 TEST(ProverMutants, ThatChangeNoBitAreProved) {
   auto compiled = compileOne("qk_norm_rope", true, "v16_i32");
   ASSERT_TRUE(compiled);
-  expectCaught(*compiled,
-               {// The two lanes hold the same sum, but for its order.
-                {"lane of the same sum", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)",
-                 "$1, 3, 31, -1;", proved},
-                // A square is never -0.
-                {"start of a sum of squares", R"(fma\.rn\.f32 (.*), 0f00000000;)",
-                 "fma.rn.f32 $1, 0f80000000;", proved}});
+  expectVerdicts(*compiled,
+                 {// The two lanes hold the same sum, but for its order.
+                  {"lane of the same sum", R"((shfl\.sync\.bfly\.b32 .*), 1, 31, -1;)",
+                   "$1, 3, 31, -1;", proved},
+                  // A square is never -0.
+                  {"start of a sum of squares", R"(fma\.rn\.f32 (.*), 0f00000000;)",
+                   "fma.rn.f32 $1, 0f80000000;", proved}});
 }
 
 TEST(ProverMutants, OfReciprocalsAreCaught) {
@@ -181,12 +181,12 @@ TEST(ProverMutants, OfReciprocalsAreCaught) {
   prove::KernelProof whole = proofOf(*compiled, compiled->text);
   EXPECT_EQ(whole.verdict, prove::Verdict::Proved) << whole.problem;
   EXPECT_FALSE(whole.allRows.empty()) << "proved for some numbers of rows only";
-  expectCaught(*compiled,
-               {{"shift of the quotient", R"(shr\.u64 (.*), 30;)", "shr.u64 $1, 31;", fault},
-                {"no carry", R"(mad\.lo\.s64 (\s*%rd\d+, %rd\d+, %rd\d+), %rd\d+;)",
-                 "mul.lo.s64 $1;", fault},
-                {"the reciprocal rounded down", R"(and\.b64 (.*), 4294967295;)",
-                 "and.b64 $1, 4294967294;", fault}});
+  expectVerdicts(*compiled,
+                 {{"shift of the quotient", R"(shr\.u64 (.*), 30;)", "shr.u64 $1, 31;", fault},
+                  {"no carry", R"(mad\.lo\.s64 (\s*%rd\d+, %rd\d+, %rd\d+), %rd\d+;)",
+                   "mul.lo.s64 $1;", fault},
+                  {"the reciprocal rounded down", R"(and\.b64 (.*), 4294967295;)",
+                   "and.b64 $1, 4294967294;", fault}});
   // Too large a reciprocal is right for all small numbers and wrong for large ones.
   prove::KernelProof large =
       proofOf(*compiled, edited(*compiled, R"(and\.b64 (\s*%rd\d+), (%rd\d+), 4294967295;)",
@@ -213,11 +213,11 @@ op sums {
 )",
                              false, "v16_i32");
   ASSERT_TRUE(compiled);
-  expectCaught(*compiled,
-               {{"missing barrier", R"(bar\.sync\s*0;)", "", fault},
-                {"wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];", notEqual},
-                {"skipped stage", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)", "mov.b32 $1, $2;",
-                 notEqual}});
+  expectVerdicts(*compiled,
+                 {{"missing barrier", R"(bar\.sync\s*0;)", "", fault},
+                  {"wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];", notEqual},
+                  {"skipped stage", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)",
+                   "mov.b32 $1, $2;", notEqual}});
 }
 
 TEST(ProverMutants, OfNaNsAreCaught) {
@@ -231,9 +231,9 @@ op copy {
 )",
                              false, "v16_i32");
   ASSERT_TRUE(compiled);
-  expectCaught(*compiled,
-               {{"a NaN's bits", R"(selp\.b(16|32) (\s*%r?s?\d+), ([^,]*), ([^,]*), (%p\d+);)",
-                 "mov.b$1 $2, $4;", notEqual}});
+  expectVerdicts(*compiled,
+                 {{"a NaN's bits", R"(selp\.b(16|32) (\s*%r?s?\d+), ([^,]*), ([^,]*), (%p\d+);)",
+                   "mov.b$1 $2, $4;", notEqual}});
 }
 
 } // namespace
