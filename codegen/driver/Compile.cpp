@@ -29,6 +29,7 @@ struct CompileOptions {
   bool ptxOnly = false;
   bool noCache = false;
   bool dependentLaunch = false;
+  std::string schedule;
   bool printAfterPasses = false;
 };
 
@@ -134,6 +135,7 @@ void CompileCommand::applyOptions() {
   settings.emit = options.emit;
   settings.compile.printAfterPasses = options.printAfterPasses;
   settings.compile.dependentLaunch = options.dependentLaunch;
+  settings.compile.schedule = options.schedule;
   if (auto stage = early.find(options.emit); stage != early.end())
     settings.compile.stage = stage->second;
 }
@@ -284,6 +286,8 @@ void registerCompile(CLI::App &app, Outcome outcome) {
                  "Images compiled at once; as many as the machine runs")
       ->type_name("N");
   app.add_flag("--no-cache", options->noCache, "Neither use nor keep results of earlier calls");
+  app.add_option("--schedule", options->schedule,
+                 "Compile this schedule alone, as 'h3gen schedules' prints them");
   app.add_flag("--pdl", options->dependentLaunch,
                "Kernels that wait for the one in front themselves, for programmatic dependent "
                "launch (sm_90 up)");
