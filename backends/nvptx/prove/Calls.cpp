@@ -165,7 +165,7 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
   std::set<int64_t> rowNumbers = {0, 1, 15, 16, 31, 32, 33, 64};
   if (hasReciprocals)
     for (std::set<int64_t> *some : {&numbers, &rowNumbers})
-      some->insert({6, 12, 24, 48, 96, 192, 384});
+      some->insert({6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072});
   auto add = [&](int64_t number) {
     for (int64_t near : {number - 1, number, number + 1})
       if (near > 0 && near <= 1 << 16)
