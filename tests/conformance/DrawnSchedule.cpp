@@ -169,17 +169,45 @@ std::optional<JobSchedule> drawJob(const Job &job, Engine &engine, int64_t lengt
   return schedule;
 }
 
+/// A row held by threads of one warp, each with elements that are neighbours: what shuffles of
+/// other elements need.
+std::optional<JobSchedule> drawNeighbours(const Job &job, Engine &engine) {
+  std::optional<int64_t> extent;
+  if (job.commonExtent())
+    extent = job.phases.front().constantExtent();
+  if (!extent)
+    return {};
+  int64_t threads = int64_t(2) << below(engine, 5);
+  int64_t held = std::max<int64_t>(1, static_cast<int64_t>(llvm::PowerOf2Ceil(*extent)) / threads);
+  int64_t vector = std::min<int64_t>(held, int64_t(1) << below(engine, 4));
+  JobSchedule how;
+  how.kind = JobSchedule::Kind::Hold;
+  Layout layout;
+  layout.digits.push_back({LayoutDigit::Place::Thread, threads, 0});
+  if (held > vector)
+    layout.digits.push_back({LayoutDigit::Place::Register, held / vector, 0});
+  if (vector > 1)
+    layout.digits.push_back({LayoutDigit::Place::Vector, vector, 0});
+  how.layouts.push_back(std::move(layout));
+  how.rows = once(engine, 3) ? 2 : 1;
+  return how;
+}
+
 } // namespace
 
 std::optional<KernelSchedule> drawSchedule(const std::vector<Job> &jobs, Engine &engine,
                                            int64_t length) {
   for (unsigned attempt = 0; attempt < 200; ++attempt) {
     KernelSchedule schedule;
-    schedule.accessBytes = pick(engine, std::vector<unsigned>{0, 0, 4, 8, 16, 16});
+    schedule.accessBytes = pick(engine, std::vector<unsigned>{0, 0, 2, 4, 8, 16, 16});
     schedule.indexBits = once(engine, 4) ? 64 : 32;
+    schedule.streamsLoads = once(engine, 2);
+    schedule.streamsStores = once(engine, 2);
+    schedule.remapsByShuffle = jobs.front().remapped && once(engine, 2);
     unsigned threads = 32;
     for (const Job &job : jobs) {
-      std::optional<JobSchedule> how = drawJob(job, engine, length);
+      std::optional<JobSchedule> how =
+          schedule.remapsByShuffle ? drawNeighbours(job, engine) : drawJob(job, engine, length);
       if (!how)
         break;
       threads = std::max(threads, how->threads());
