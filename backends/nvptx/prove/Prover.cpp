@@ -147,15 +147,19 @@ bool KernelProver::roundedCall(KernelRun &run, const std::vector<std::vector<int
 bool KernelProver::sized(KernelRun &run) {
   const Program &program = *subject.program;
   std::vector<unsigned> rowDims = rowDimsOf(program);
-  std::vector<std::vector<int64_t>> sizes =
-      sizesFor(program, *subject.plan, run.kernel(), rowDims, !divisors.empty(), limits.elements);
+  auto sizesWith = [&](bool hasReciprocals) {
+    return sizesFor(program, *subject.plan, run.kernel(), rowDims, hasReciprocals, limits.elements);
+  };
+  const std::vector<std::vector<int64_t>> sizes = sizesWith(false);
+  const std::vector<std::vector<int64_t>> roundedSizes =
+      divisors.empty() ? std::vector<std::vector<int64_t>>() : sizesWith(true);
   bool hasAlias = std::ranges::any_of(
       subject.plan->tensors, [](const plan::TensorSpec &tensor) { return tensor.mayAlias >= 0; });
   for (LayoutKind layout : allLayouts)
     for (bool inPlace : {false, true}) {
       if (inPlace && !hasAlias)
         continue;
-      if (!roundedCall(run, sizes, rowDims, layout, inPlace))
+      if (!roundedCall(run, roundedSizes, rowDims, layout, inPlace))
         return false;
       unsigned taken = 0, idle = 0;
       for (size_t index : searchOrder(sizes.size())) {

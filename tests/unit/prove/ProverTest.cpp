@@ -185,8 +185,8 @@ TEST(ProverMutants, OfReciprocalsAreCaught) {
                  {{"shift of the quotient", R"(shr\.u64 (.*), 30;)", "shr.u64 $1, 31;", fault},
                   {"no carry", R"(mad\.lo\.s64 (\s*%rd\d+, %rd\d+, %rd\d+), %rd\d+;)",
                    "mul.lo.s64 $1;", fault},
-                  {"the reciprocal rounded down", R"(and\.b64 (.*), 4294967295;)",
-                   "and.b64 $1, 4294967294;", fault}});
+                  {"the reciprocal rounded down", R"(and\.b64 (\s*%rd\d+), (%rd\d+), 4294967295;)",
+                   "and.b64 $1, $2, 4294967295; sub.s64 $1, $1, 1;", fault}});
   // Too large a reciprocal is right for all small numbers and wrong for large ones.
   prove::KernelProof large =
       proofOf(*compiled, edited(*compiled, R"(and\.b64 (\s*%rd\d+), (%rd\d+), 4294967295;)",
