@@ -16,8 +16,6 @@
 
 #include <llvm/ADT/SmallPtrSet.h>
 
-#include <map>
-
 using namespace mlir;
 
 namespace h3 {
@@ -161,7 +159,8 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
   /// condition: that control reaches a load. They are taken out of \p results.
   static void hoistAlike(OpBuilder &builder, scf::IfOp branch, SmallVector<Shared> &results,
                          IRMapping &mapping) {
-    std::map<std::vector<Region *>, SmallVector<Shared>> byPlace;
+    using Place = SmallVector<Region *>; ///< where the loads of a result stand
+    SmallVector<std::pair<Place, SmallVector<Shared>>> byPlace; // in the order of the results
     llvm::erase_if(results, [&](const Shared &shared) {
       ir::LoadOp first = shared.front();
       bool isOutside = llvm::all_of(first->getOperands(), [&](Value operand) {
@@ -171,10 +170,14 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
             return load->getOperands() != first->getOperands();
           }))
         return false;
-      std::vector<Region *> place;
+      Place place;
       for (ir::LoadOp load : shared)
         place.push_back(load->getParentRegion());
-      byPlace[place].push_back(shared);
+      auto known = llvm::find_if(byPlace, [&](const auto &entry) { return entry.first == place; });
+      if (known == byPlace.end())
+        byPlace.push_back({place, {shared}});
+      else
+        known->second.push_back(shared);
       return true;
     });
     for (auto &[place, alike] : byPlace) {
