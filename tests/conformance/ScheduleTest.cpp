@@ -138,7 +138,7 @@ void PtxSchedule::run(Case &where, const KernelSchedule &schedule, Engine &engin
 }
 
 TEST_P(PtxSchedule, DrawnOnesGiveTheBitsOfTheReference) {
-  const size_t wanted = size_t(fromEnvironment("H3GEN_SCHEDULES", 16));
+  const size_t wanted = size_t(fromEnvironment("H3GEN_SCHEDULES", 200));
   const size_t wantedMappings = (wanted + 4) / 5;
   const Instances all = instancesOf(GetParam());
   ASSERT_FALSE(all.list.empty());
