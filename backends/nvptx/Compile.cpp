@@ -76,6 +76,7 @@ private:
                   const KernelSchedule &schedule, plan::OperatorPlan &contract,
                   gpu::GPUModuleOp kernels);
   bool finish(plan::OperatorPlan contract);
+  std::optional<Image> build(llvm::function_ref<bool(gpu::GPUModuleOp)> add);
   void noteApproximations(ModuleOp module);
   bool toPtx(gpu::GPUModuleOp kernels);
 
@@ -274,19 +275,14 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
   return error.empty();
 }
 
-std::optional<Image> Compilation::run(std::span<const Program *const> programs) {
+std::optional<Image> Compilation::build(llvm::function_ref<bool(gpu::GPUModuleOp)> add) {
   auto start = std::chrono::steady_clock::now();
-  if (options.dependentLaunch && !target.has(Capability::DependentLaunch)) {
-    error = std::string(target.name) + " has no programmatic dependent launch, which needs sm_90";
-    return {};
-  }
   image.ptxVersion = target.ptxVersion;
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   OpBuilder builder(module->getBodyRegion());
   auto kernels = gpu::GPUModuleOp::create(builder, builder.getUnknownLoc(), "kernels");
-  for (const Program *program : programs)
-    if (!addKernels(*program, kernels))
-      return {};
+  if (!add(kernels))
+    return {};
   if (options.stage == Stage::Mlir)
     image.text = print(kernels);
   else if (options.stage != Stage::H3 && !toPtx(kernels))
@@ -296,20 +292,24 @@ std::optional<Image> Compilation::run(std::span<const Program *const> programs) 
   return std::move(image);
 }
 
+std::optional<Image> Compilation::run(std::span<const Program *const> programs) {
+  if (options.dependentLaunch && !target.has(Capability::DependentLaunch)) {
+    error = std::string(target.name) + " has no programmatic dependent launch, which needs sm_90";
+    return {};
+  }
+  return build([&](gpu::GPUModuleOp kernels) {
+    return llvm::all_of(programs,
+                        [&](const Program *program) { return addKernels(*program, kernels); });
+  });
+}
+
 std::optional<Image> Compilation::runOne(const Program &program, const PreparedOperator &prepared,
                                          size_t number, const KernelSchedule &schedule) {
-  auto start = std::chrono::steady_clock::now();
-  image.ptxVersion = target.ptxVersion;
-  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  OpBuilder builder(module->getBodyRegion());
-  auto kernels = gpu::GPUModuleOp::create(builder, builder.getUnknownLoc(), "kernels");
-  plan::OperatorPlan contract = prepared.contract;
-  if (!addVariant(program, prepared, number, schedule, contract, kernels) ||
-      !finish(std::move(contract)) || !toPtx(kernels))
-    return {};
-  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
-  image.milliseconds = elapsed.count();
-  return std::move(image);
+  return build([&](gpu::GPUModuleOp kernels) {
+    plan::OperatorPlan contract = prepared.contract;
+    return addVariant(program, prepared, number, schedule, contract, kernels) &&
+           finish(std::move(contract));
+  });
 }
 
 struct Tuned {

@@ -17,6 +17,16 @@
 
 namespace h3 {
 
+/// The branches within \p op that stand in no other.
+inline llvm::SmallVector<mlir::scf::IfOp> outermostBranches(mlir::Operation *op) {
+  llvm::SmallVector<mlir::scf::IfOp> outermost;
+  op->walk<mlir::WalkOrder::PreOrder>([&](mlir::scf::IfOp branch) {
+    outermost.push_back(branch);
+    return mlir::WalkResult::skip();
+  });
+  return outermost;
+}
+
 /// Whether \p index can be computed in front of the values of \p branch: by arithmetic on indices.
 inline bool isAddress(mlir::Value index, mlir::scf::IfOp branch) {
   mlir::Operation *producer = index.getDefiningOp();

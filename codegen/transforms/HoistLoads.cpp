@@ -33,12 +33,7 @@ struct HoistLoads : PassWrapper<HoistLoads, OperationPass<>> {
   }
 
   void runOnOperation() override {
-    SmallVector<scf::IfOp> outermost;
-    getOperation()->walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
-      outermost.push_back(branch);
-      return WalkResult::skip();
-    });
-    for (scf::IfOp branch : outermost) {
+    for (scf::IfOp branch : outermostBranches(getOperation())) {
       hoistCommon(branch);
       hoist(branch);
     }

@@ -30,12 +30,7 @@ struct HoistRemaps : PassWrapper<HoistRemaps, OperationPass<>> {
   }
 
   void runOnOperation() override {
-    SmallVector<scf::IfOp> outermost;
-    getOperation()->walk<WalkOrder::PreOrder>([&](scf::IfOp branch) {
-      outermost.push_back(branch);
-      return WalkResult::skip();
-    });
-    for (scf::IfOp branch : outermost)
+    for (scf::IfOp branch : outermostBranches(getOperation()))
       while (ir::RemapOp first = anyRemap(branch))
         hoist(branch, first.getOwn());
   }

@@ -47,6 +47,12 @@ struct Driver {
   std::vector<std::unique_ptr<Device>> devices;
 
   bool loadsImages() const { return api.load != nullptr; }
+  /// The context that a call on \p stream runs in, as a number; 0 where the driver has none.
+  uintptr_t contextKey(int32_t device, void *stream) const {
+    if (!loadsImages())
+      return 0;
+    return api.key ? api.key(api.user, device, stream) : reinterpret_cast<uintptr_t>(stream);
+  }
   /// "cuda:0"
   std::string deviceName(int32_t number) const {
     return std::string(api.name) + ":" + std::to_string(number);

@@ -267,6 +267,11 @@ const Entry *Runtime::loadLocked(Operator &op, Driver &driver, DLDevice where, v
 }
 
 /// Why there is no device, of what `deviceOf` wrote.
+static Refusal noDriver(DLDevice where) {
+  return {H3RT_NOT_FOUND,
+          "no driver for DLPack's device type " + std::to_string(where.device_type)};
+}
+
 static Refusal noDevice(const h3rt_result &result) {
   return {H3RT_NOT_FOUND,
           static_cast<const Entry *>(result.opaque[1])->explanation + ": " +
@@ -281,17 +286,13 @@ static Refusal refusalOf(const Operator &op, const h3rt_result &result) {
 std::optional<Refusal> Runtime::preload(DLDevice where, void *stream) {
   Driver *driver = driverFor(where.device_type);
   if (!driver)
-    return Refusal{H3RT_NOT_FOUND,
-                   "no driver for DLPack's device type " + std::to_string(where.device_type)};
+    return noDriver(where);
   std::lock_guard lock(mutex);
   h3rt_result result{};
   Device *device = deviceOf(*driver, where.device_id, result);
   if (!device)
     return noDevice(result);
-  const h3rt_driver &api = driver->api;
-  const uintptr_t key = !api.load ? 0
-                        : api.key ? api.key(api.user, where.device_id, stream)
-                                  : reinterpret_cast<uintptr_t>(stream);
+  const uintptr_t key = driver->contextKey(where.device_id, stream);
   std::optional<Refusal> refusal;
   bool isEmpty = true;
   for (const auto &row : table.rows()) {
@@ -319,8 +320,7 @@ std::optional<Refusal> Runtime::preload(DLDevice where, void *stream) {
 std::optional<Refusal> Runtime::deviceInfo(DLDevice where, h3rt_device_info &info) {
   Driver *driver = driverFor(where.device_type);
   if (!driver)
-    return Refusal{H3RT_NOT_FOUND,
-                   "no driver for DLPack's device type " + std::to_string(where.device_type)};
+    return noDriver(where);
   std::lock_guard lock(mutex);
   h3rt_result result{};
   Device *device = deviceOf(*driver, where.device_id, result);
@@ -344,8 +344,7 @@ std::optional<Refusal> Runtime::forget(DLDevice where, void *stream) {
                                        std::to_string(where.device_type)};
   std::lock_guard lock(mutex);
   const h3rt_driver &api = driver->api;
-  const uintptr_t key =
-      api.key ? api.key(api.user, where.device_id, stream) : reinterpret_cast<uintptr_t>(stream);
+  const uintptr_t key = driver->contextKey(where.device_id, stream);
   Context *context = contexts.find(driver, where.device_id, key);
   if (!context) {
     // A stream that no call was on, of a context that others were in.

@@ -85,24 +85,42 @@ static plan::ListCall &listCall() {
   return call;
 }
 
+namespace {
+
+/// The members of a call of a function, bound to its contract: one, unless it is `each`.
+struct BoundMembers {
+  std::vector<plan::Binding> bindings;
+  std::vector<plan::BoundTensor> tensors; ///< of all members, one member after the other
+};
+
+} // namespace
+
+/// Fills \p members, or says why the contract declines the call.
+static std::optional<plan::Decline> bindMembers(const plan::OperatorPlan &plan,
+                                                const CallView &call, BoundMembers &members) {
+  const size_t each = plan.each ? plan.tensors.size() : call.tensors.size();
+  for (size_t first = 0; first < call.tensors.size(); first += each) {
+    auto binding =
+        plan::bind(plan, call.tensors.subspan(first, std::min(each, call.tensors.size() - first)),
+                   call.parameters);
+    if (auto *declined = std::get_if<plan::Decline>(&binding)) {
+      if (plan.each)
+        declined->member = static_cast<int32_t>(first / each);
+      return *declined;
+    }
+    members.bindings.push_back(std::get<plan::Binding>(binding));
+    const auto &tensors = members.bindings.back().tensors;
+    members.tensors.insert(members.tensors.end(), tensors.begin(),
+                           tensors.begin() + plan.tensors.size());
+  }
+  return plan.each ? plan::checkMembers(plan, members.tensors) : std::nullopt;
+}
+
 std::optional<plan::Decline> checkContract(const Row &row, const CallView &call) {
   const plan::OperatorPlan &plan = *row.plan;
   if (row.function) {
-    const size_t each = plan.each ? plan.tensors.size() : call.tensors.size();
-    std::vector<plan::BoundTensor> bound;
-    for (size_t first = 0; first < call.tensors.size(); first += each) {
-      auto binding =
-          plan::bind(plan, call.tensors.subspan(first, std::min(each, call.tensors.size() - first)),
-                     call.parameters);
-      if (auto *declined = std::get_if<plan::Decline>(&binding)) {
-        if (plan.each)
-          declined->member = static_cast<int32_t>(first / each);
-        return *declined;
-      }
-      const auto &tensors = std::get<plan::Binding>(binding).tensors;
-      bound.insert(bound.end(), tensors.begin(), tensors.begin() + plan.tensors.size());
-    }
-    return plan.each ? plan::checkMembers(plan, bound) : std::nullopt;
+    BoundMembers members;
+    return bindMembers(plan, call, members);
   }
   if (plan.each)
     return listCall().evaluate(plan, call.tensors, call.parameters);
@@ -231,10 +249,7 @@ void Runtime::dispatch(Operator &op, const h3rt_call &call, h3rt_result &result)
     decline(result, why, nullptr);
     return;
   }
-  const h3rt_driver &api = driver->api;
-  const uintptr_t key = !api.load ? 0
-                        : api.key ? api.key(api.user, view.device.device_id, view.stream)
-                                  : reinterpret_cast<uintptr_t>(view.stream);
+  const uintptr_t key = driver->contextKey(view.device.device_id, view.stream);
   const Entry *entry = nullptr;
   if (const Context *context = contexts.find(driver, view.device.device_id, key))
     entry = context->entries[op.index].load(std::memory_order_acquire);
@@ -297,29 +312,12 @@ void Runtime::runIn(const Entry &entry, uintptr_t key, const CallView &call, h3r
 
 void Runtime::runFunction(const Row &row, const CallView &call, h3rt_result &result) {
   const plan::OperatorPlan &plan = *row.plan;
-  const size_t each = plan.each ? plan.tensors.size() : call.tensors.size();
-  std::vector<plan::Binding> bindings;
-  for (size_t first = 0; first < call.tensors.size(); first += each) {
-    auto binding =
-        plan::bind(plan, call.tensors.subspan(first, std::min(each, call.tensors.size() - first)),
-                   call.parameters);
-    if (auto *declined = std::get_if<plan::Decline>(&binding)) {
-      if (plan.each)
-        declined->member = static_cast<int32_t>(first / each);
-      decline(result, *declined, &row);
-      return;
-    }
-    bindings.push_back(std::get<plan::Binding>(binding));
+  BoundMembers members;
+  if (auto declined = bindMembers(plan, call, members)) {
+    decline(result, *declined, &row);
+    return;
   }
-  std::vector<plan::BoundTensor> bound;
-  for (const plan::Binding &binding : bindings)
-    bound.insert(bound.end(), binding.tensors.begin(),
-                 binding.tensors.begin() + plan.tensors.size());
-  if (plan.each)
-    if (auto declined = plan::checkMembers(plan, bound)) {
-      decline(result, *declined, &row);
-      return;
-    }
+  const auto &[bindings, bound] = members;
   std::vector<h3rt_bound_tensor> tensors;
   for (size_t i = 0; i < bound.size(); ++i)
     tensors.push_back({sizeof(h3rt_bound_tensor), bound[i].address,

@@ -178,6 +178,7 @@ public:
 
 private:
   TermId make(const Term &term);
+  TermId make(TermOp op, unsigned width, TermId a, TermId b = 0, TermId c = 0);
   TermId makeFloat(TermOp op, ScalarType type, TermId a, TermId b = 0, TermId c = 0,
                    Rounding rounding = Rounding::NearestEven);
   void note(Rewrite rewrite) { ++applied[static_cast<size_t>(rewrite)]; }

@@ -43,6 +43,16 @@ std::string_view name(Rewrite rewrite) {
 
 TermStore::TermStore() : terms(1), lines(1), ownFacts(1), table(1 << 12) {}
 
+TermId TermStore::make(TermOp op, unsigned width, TermId a, TermId b, TermId c) {
+  Term term;
+  term.op = op;
+  term.width = static_cast<uint8_t>(width);
+  term.a = a;
+  term.b = b;
+  term.c = c;
+  return make(term);
+}
+
 TermId TermStore::make(const Term &term) {
   if (terms.size() * 2 > table.size()) {
     std::vector<TermId> larger(table.size() * 4);
@@ -88,11 +98,7 @@ TermId TermStore::input(unsigned tensor, int64_t element, unsigned width) {
 }
 
 TermId TermStore::parameter(unsigned index, unsigned width) {
-  Term term;
-  term.op = TermOp::Parameter;
-  term.width = static_cast<uint8_t>(width);
-  term.a = index;
-  return make(term);
+  return make(TermOp::Parameter, width, index);
 }
 
 TermId TermStore::affine(unsigned slopes, uint64_t base, unsigned width) {
@@ -128,12 +134,7 @@ TermId TermStore::concat(TermId high, TermId low) {
   }
   if (merged)
     return h.op == TermOp::Concat ? concat(h.a, merged) : merged;
-  Term term;
-  term.op = TermOp::Concat;
-  term.width = static_cast<uint8_t>(width);
-  term.a = high;
-  term.b = low;
-  return make(term);
+  return make(TermOp::Concat, width, high, low);
 }
 
 TermId TermStore::extract(TermId a, unsigned from, unsigned width) {
@@ -201,11 +202,7 @@ TermId TermStore::signExtend(TermId a, unsigned width) {
   if (t.op == TermOp::Concat && isConstant(t.a) &&
       signedValue(terms[t.a].imm, terms[t.a].width) >= 0)
     return zeroExtend(a, width);
-  Term term;
-  term.op = TermOp::SignExtend;
-  term.width = static_cast<uint8_t>(width);
-  term.a = a;
-  return make(term);
+  return make(TermOp::SignExtend, width, a);
 }
 
 /// Selections stand below Concat, bitwise operations too, so that packed values are seen by parts.
@@ -250,13 +247,7 @@ TermId TermStore::select(TermId condition, TermId a, TermId b) {
   }
   if (TermId same = selectCanonical(condition, a, b))
     return same;
-  Term term;
-  term.op = TermOp::Select;
-  term.width = terms[a].width;
-  term.a = condition;
-  term.b = a;
-  term.c = b;
-  return make(term);
+  return make(TermOp::Select, terms[a].width, condition, a, b);
 }
 
 TermId TermStore::bitwise(TermOp op, TermId a, TermId b) {
@@ -303,12 +294,7 @@ TermId TermStore::bitwise(TermOp op, TermId a, TermId b) {
     TermId high = bitwise(op, extract(a, low, width - low), extract(b, low, width - low));
     return concat(high, bitwise(op, extract(a, 0, low), extract(b, 0, low)));
   }
-  Term term;
-  term.op = op;
-  term.width = static_cast<uint8_t>(width);
-  term.a = a;
-  term.b = b;
-  return make(term);
+  return make(op, width, a, b);
 }
 
 TermId TermStore::bitAnd(TermId a, TermId b) {
@@ -339,12 +325,7 @@ TermId TermStore::add(TermId a, TermId b) {
   Term inner = terms[a];
   if (isConstant(b) && inner.op == TermOp::Add && isConstant(inner.b))
     return add(inner.a, add(inner.b, b));
-  Term term;
-  term.op = TermOp::Add;
-  term.width = static_cast<uint8_t>(width);
-  term.a = a;
-  term.b = b;
-  return make(term);
+  return make(TermOp::Add, width, a, b);
 }
 
 TermId TermStore::negate(TermId a) { return mul(a, constant(terms[a].width, ~uint64_t(0))); }
@@ -362,12 +343,7 @@ TermId TermStore::mul(TermId a, TermId b) {
   Term inner = terms[a];
   if (isConstant(b) && inner.op == TermOp::Mul && isConstant(inner.b))
     return mul(inner.a, mul(inner.b, b));
-  Term term;
-  term.op = TermOp::Mul;
-  term.width = static_cast<uint8_t>(width);
-  term.a = a;
-  term.b = b;
-  return make(term);
+  return make(TermOp::Mul, width, a, b);
 }
 
 TermId TermStore::shift(TermOp op, TermId a, TermId count) {
@@ -388,12 +364,7 @@ TermId TermStore::shift(TermOp op, TermId a, TermId count) {
       return zeroExtend(extract(a, bits, width - bits), width);
     return concat(extract(a, 0, width - bits), constant(bits, 0));
   }
-  Term term;
-  term.op = op;
-  term.width = static_cast<uint8_t>(width);
-  term.a = a;
-  term.b = count;
-  return make(term);
+  return make(op, width, a, count);
 }
 
 TermId TermStore::compare(TermOp op, TermId a, TermId b) {
@@ -426,12 +397,7 @@ TermId TermStore::compare(TermOp op, TermId a, TermId b) {
     if (x.op == TermOp::Select && isConstant(x.b) && isConstant(x.c))
       return select(x.a, compare(op, x.b, b), compare(op, x.c, b));
   }
-  Term term;
-  term.op = op;
-  term.width = 1;
-  term.a = a;
-  term.b = b;
-  return make(term);
+  return make(op, 1, a, b);
 }
 
 } // namespace h3::prove
