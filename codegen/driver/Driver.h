@@ -52,6 +52,7 @@ void registerLint(CLI::App &app, Outcome outcome);
 void registerFormat(CLI::App &app, Outcome outcome);
 void registerBundle(CLI::App &app, Outcome outcome);
 void registerInspect(CLI::App &app, Outcome outcome);
+void registerEvidence(CLI::App &app, Outcome outcome);
 void registerLanguageServer(CLI::App &app, Outcome outcome);
 
 /// Prints `h3gen: error: MESSAGE` to standard error.

@@ -13,10 +13,7 @@
 //   DEFINITION  {"approximations":["ex2.approx.ftz"],
 //                "instances":[{"checks":[CHECK],"digest":HEX,"type_arguments":["f16"]}],
 //                "name":"swiglu"}
-//   CHECK       {"outputs":HEX,"parameters":[null,["f32","3727c5ac"]],"seed":"1f",
-//                "tensors":[{"below":4,"elements":N,"extents":[2,64],"offset":0,"strides":[64,1],
-//                            "values":"index"}]}
-//               `below` with "index" only, `values` unless it is "finite"
+//   CHECK       as runtime/bundle/CheckJson.h has it
 //   OPERATOR    {"cubin":true,"instances":[{"checks":[[0,1],[2]],"plan":PLAN}],"name":"swiglu",
 //                "ptx":true}
 //               `checks`: for each variant of the plan; PLAN as runtime/plan/Plan.h has it

@@ -5,10 +5,9 @@
 
 #include "runtime/bundle/Manifest.h"
 
-#include "runtime/json/Fields.h"
+#include "runtime/bundle/CheckJson.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -76,51 +75,10 @@ private:
                      "', they are sorted and none is there twice");
   }
 
-  Digest digest(Fields &fields, std::string_view key) {
-    const std::optional<Digest> value = digestOfHex(fields.string(key));
-    if (!value)
-      fields.report("'" + std::string(key) + "' is not 64 hexadecimal digits in lower case");
-    return value.value_or(Digest());
-  }
-
-  /// A number as Writer::hex has it.
-  uint64_t hex(std::string_view digits, const std::string &where) {
-    uint64_t bits = 0;
-    const char *end = digits.data() + digits.size();
-    const auto [stop, code] = std::from_chars(digits.data(), end, bits, 16);
-    const bool isShortest = !digits.empty() && (digits[0] != '0' || digits.size() == 1);
-    const bool isLower = digits.find_first_of("ABCDEF") == std::string_view::npos;
-    if (code != std::errc() || stop != end || !isShortest || !isLower)
-      report(where, "'" + std::string(digits) + "' is no hexadecimal number in its shortest form");
-    return bits;
-  }
-
-  std::vector<std::string> strings(Fields &fields, std::string_view key) {
-    std::vector<std::string> list;
-    if (const std::optional<Value> array = fields.array(key))
-      for (const Value &value : *array) {
-        if (!value.string())
-          fields.report("'" + std::string(key) + "' holds what is no string");
-        list.emplace_back(value.string().value_or(""));
-      }
-    return list;
-  }
-
   std::vector<std::string> sortedStrings(Fields &fields, std::string_view key) {
-    std::vector<std::string> list = strings(fields, key);
+    std::vector<std::string> list = readStrings(fields, key);
     if (std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end())
       fields.report("'" + std::string(key) + "' is not sorted, or holds something twice");
-    return list;
-  }
-
-  std::vector<int64_t> integers(Fields &fields, std::string_view key) {
-    std::vector<int64_t> list;
-    if (const std::optional<Value> array = fields.array(key))
-      for (const Value &value : *array) {
-        if (value.integer().value_or(-1) < 0)
-          fields.report("'" + std::string(key) + "' holds what is no number of 0 or more");
-        list.push_back(value.integer().value_or(0));
-      }
     return list;
   }
 
@@ -134,7 +92,7 @@ private:
       Fields fields(value, "image " + std::to_string(index), problem);
       Image image;
       const int64_t bytes = fields.integer("bytes", 0, INT64_MAX);
-      image.digest = digest(fields, "digest");
+      image.digest = readDigest(fields, "digest");
       const std::string kind = fields.string("kind");
       if (kind != "cubin" && kind != "ptx")
         fields.report("there is no kind '" + kind + "'");
@@ -204,72 +162,14 @@ private:
     DefinedInstance instance;
     if (const std::optional<Value> checks = fields.array("checks"))
       for (const Value &check : *checks)
-        readCheck(check, fields.where(), instance.checks);
-    instance.digest = digest(fields, "digest");
-    instance.typeArguments = strings(fields, "type_arguments");
+        instance.checks.push_back(readCheck(
+            check, fields.where() + ", check " + std::to_string(instance.checks.size()), problem));
+    instance.digest = readDigest(fields, "digest");
+    instance.typeArguments = readStrings(fields, "type_arguments");
     fields.finish();
     if (!types.insert(instance.typeArguments).second)
       fields.report("its types are those of another");
     instances.push_back(std::move(instance));
-  }
-
-  void readCheck(const Value &value, const std::string &where, std::vector<SelfCheck> &checks) {
-    Fields fields(value, where + ", check " + std::to_string(checks.size()), problem);
-    SelfCheck check;
-    check.outputs = digest(fields, "outputs");
-    if (const std::optional<Value> parameters = fields.array("parameters"))
-      for (const Value &parameter : *parameters)
-        check.parameters.push_back(readParameter(parameter, fields));
-    check.seed = hex(fields.string("seed"), fields.where());
-    if (const std::optional<Value> tensors = fields.array("tensors"))
-      for (const Value &tensor : *tensors)
-        check.tensors.push_back(readTensor(tensor, fields.where() + ", tensor " +
-                                                       std::to_string(check.tensors.size())));
-    fields.finish();
-    checks.push_back(std::move(check));
-  }
-
-  plan::ParameterValue readParameter(const Value &value, Fields &fields) {
-    plan::ParameterValue result;
-    if (value.isNull())
-      return result;
-    if (value.kind() != json::Kind::Array || value.size() != 2) {
-      fields.report("a parameter is neither null nor a type with bits");
-      return result;
-    }
-    Value::Iterator part = value.begin();
-    const std::optional<plan::DType> type = plan::dtypeNamed((*part).string().value_or(""));
-    if (!type)
-      fields.report("a parameter has no type of the language");
-    ++part;
-    result.given = true;
-    result.dtype = type.value_or(plan::DType::F32);
-    result.bits = hex((*part).string().value_or(""), fields.where());
-    return result;
-  }
-
-  CheckTensor readTensor(const Value &value, const std::string &where) {
-    Fields fields(value, where, problem);
-    CheckTensor tensor;
-    const bool hasBelow = value.find("below").has_value();
-    if (hasBelow)
-      tensor.below = fields.integer("below", 0, INT64_MAX - 2);
-    tensor.elements =
-        static_cast<uint64_t>(fields.integer("elements", 1, static_cast<int64_t>(kMaxCheckBytes)));
-    tensor.extents = integers(fields, "extents");
-    tensor.offset =
-        static_cast<uint64_t>(fields.integer("offset", 0, static_cast<int64_t>(kMaxCheckBytes)));
-    tensor.strides = integers(fields, "strides");
-    if (value.find("values")) {
-      const std::optional<Values> values = valuesNamed(fields.string("values"));
-      if (!values || *values == Values::Finite)
-        fields.report("'values' is none of 'mixed', 'any_bits', 'index'");
-      tensor.values = values.value_or(Values::Mixed);
-    }
-    fields.finish();
-    if (hasBelow != (tensor.values == Values::Index))
-      fields.report("'below' and the values 'index' go together");
-    return tensor;
   }
 
   //===--------------------------------------------------------------------===//
@@ -282,7 +182,7 @@ private:
     const std::string name(target ? target->string().value_or("") : "");
     Fields fields(value, "set " + name, problem);
     set.backend = fields.string("backend");
-    const std::vector<int64_t> capability = integers(fields, "capability");
+    const std::vector<int64_t> capability = readIntegers(fields, "capability");
     if (capability.size() != 2 || std::ranges::max(capability) > 999)
       return fields.report("'capability' is no pair of small numbers");
     set.major = static_cast<int>(capability[0]);

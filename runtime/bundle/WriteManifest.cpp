@@ -5,7 +5,7 @@
 
 #include "runtime/bundle/Manifest.h"
 
-#include "runtime/json/Writer.h"
+#include "runtime/bundle/CheckJson.h"
 
 namespace h3::bundle {
 
@@ -71,46 +71,12 @@ private:
     w.array(definition.instances, [&](const DefinedInstance &instance) {
       w.open('{');
       w.key("checks");
-      w.array(instance.checks, [&](const SelfCheck &check) { write(check); });
+      w.array(instance.checks, [&](const SelfCheck &check) { writeCheck(w, check); });
       field("digest", toHex(instance.digest));
       strings("type_arguments", instance.typeArguments);
       w.close('}');
     });
     field("name", definition.name);
-    w.close('}');
-  }
-
-  void write(const SelfCheck &check) {
-    w.open('{');
-    field("outputs", toHex(check.outputs));
-    w.key("parameters");
-    w.array(check.parameters, [&](const plan::ParameterValue &value) {
-      if (!value.given)
-        return w.null();
-      w.open('[');
-      w.item();
-      w.string(plan::name(value.dtype));
-      w.item();
-      w.hex(value.bits);
-      w.close(']');
-    });
-    w.key("seed");
-    w.hex(check.seed);
-    w.key("tensors");
-    w.array(check.tensors, [&](const CheckTensor &tensor) { write(tensor); });
-    w.close('}');
-  }
-
-  void write(const CheckTensor &tensor) {
-    w.open('{');
-    if (tensor.values == Values::Index)
-      number("below", tensor.below);
-    number("elements", static_cast<int64_t>(tensor.elements));
-    integers("extents", tensor.extents);
-    number("offset", static_cast<int64_t>(tensor.offset));
-    integers("strides", tensor.strides);
-    if (tensor.values != Values::Finite)
-      field("values", name(tensor.values));
     w.close('}');
   }
 

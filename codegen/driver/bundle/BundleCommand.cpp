@@ -6,7 +6,7 @@
 #include "codegen/driver/Driver.h"
 #include "codegen/driver/ImageCache.h"
 #include "codegen/driver/ImageJob.h"
-#include "codegen/driver/bundle/OperatorSetFile.h"
+#include "codegen/driver/bundle/LoadSet.h"
 #include "codegen/driver/bundle/SelfChecks.h"
 #include "runtime/bundle/Bundle.h"
 #include "runtime/json/Value.h"
@@ -16,10 +16,8 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <thread>
 
 namespace h3 {
@@ -57,7 +55,6 @@ public:
   ExitCode run();
 
 private:
-  bool readFile();
   bool loadOperators();
   bool loadProbes();
   bool findTools();
@@ -79,44 +76,12 @@ private:
   ExitCode outcome = ExitCode::Good;
 };
 
-bool BundleCommand::readFile() {
-  std::ifstream stream(options.path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) {
-    printError("cannot read '" + options.path + "'");
-    return false;
-  }
-  file = {options.path, text.str(), true};
-  Diagnostics diagnostics;
-  if (std::optional<OperatorSetFile> read = readOperatorSet(file, diagnostics))
-    set = std::move(*read);
-  if (!diagnostics.empty())
-    printDiagnostics(diagnostics, options.specs.json);
-  return diagnostics.empty();
-}
-
 bool BundleCommand::loadOperators() {
   for (const OperatorSetFile::Operator &row : set.operators) {
     Part &part = operators.emplace_back();
     part.specPath = row.path;
-    Diagnostics diagnostics;
-    std::vector<OperatorInstances> found;
-    std::string problem;
-    if (loadSpec(row.path, options.specs.path, part.spec, diagnostics)) {
-      const bool isThere = std::ranges::any_of(
-          part.spec.operators, [&](const auto *op) { return op->name.text == row.name; });
-      if (isThere)
-        found = instances(part.spec, {row.name, {}}, diagnostics, problem);
-      else
-        diagnostics.error(row.range, "'" + row.path + "' defines no operator '" + row.name + "'",
-                          "name the file: operator " + row.name + " from FILE");
-    }
-    if (!diagnostics.empty()) {
-      printDiagnostics(diagnostics, options.specs.json);
+    if (!loadSetOperator(row, options.specs, part.spec, part.entry))
       return false;
-    }
-    part.entry = std::move(found.at(0));
   }
   return true;
 }
@@ -374,7 +339,11 @@ bundle::Contents BundleCommand::assembleContents() {
 }
 
 ExitCode BundleCommand::run() {
-  if (!readFile() || !loadOperators() || !loadProbes())
+  std::optional<OperatorSetFile> read = loadSetFile(options.path, options.specs, file);
+  if (!read)
+    return ExitCode::BadInput;
+  set = std::move(*read);
+  if (!loadOperators() || !loadProbes())
     return ExitCode::BadInput;
   if (!findTools())
     return outcome;

@@ -27,7 +27,7 @@ struct Free {
   void operator()(std::byte *memory) const { std::free(memory); }
 };
 
-/// The memory of one tensor, aligned as a device's.
+/// The memory of a call, aligned as a device's.
 struct Buffer {
   explicit Buffer(uint64_t bytes)
       : memory(static_cast<std::byte *>(std::aligned_alloc(256, (bytes + 255) / 256 * 256))),
@@ -37,17 +37,15 @@ struct Buffer {
   std::span<std::byte> bytes;
 };
 
-/// Runs \p check on the interpreter and keeps the digest of its outputs. False with \p error set.
+} // namespace
+
 bool interpretCheck(const Program &program, const plan::OperatorPlan &contract, SelfCheck &check,
                     std::string &error) {
-  std::vector<Buffer> buffers;
-  std::vector<plan::Tensor> tensors;
-  for (size_t index = 0; index < check.tensors.size(); ++index) {
-    const Buffer &buffer = buffers.emplace_back(bufferBytes(contract, check, index));
-    fillBuffer(contract, check, index, buffer.bytes);
-    tensors.push_back(
-        tensorOf(contract, check, index, reinterpret_cast<uint64_t>(buffer.memory.get())));
-  }
+  const bundle::CheckLayout layout = layoutOf(contract, check);
+  const Buffer memory(layout.bytes);
+  fill(contract, check, layout, memory.bytes);
+  const std::vector<plan::Tensor> tensors =
+      tensorsOf(contract, check, layout, reinterpret_cast<uint64_t>(memory.memory.get()));
   const size_t count = program.tensors.size();
   for (size_t member = 0; member < tensors.size(); member += count) {
     const auto bound =
@@ -74,12 +72,11 @@ bool interpretCheck(const Program &program, const plan::OperatorPlan &contract, 
       return false;
     }
   }
-  std::vector<std::span<const std::byte>> bytes;
-  for (const Buffer &buffer : buffers)
-    bytes.push_back(buffer.bytes);
-  check.outputs = digestOfOutputs(contract, check, bytes);
+  check.outputs = digestOfOutputs(contract, check, layout, memory.bytes);
   return true;
 }
+
+namespace {
 
 bool hasSpecials(const SelfCheck &check) {
   return std::ranges::any_of(check.tensors, [](const bundle::CheckTensor &tensor) {

@@ -35,6 +35,11 @@ std::optional<std::vector<bundle::SelfCheck>>
 makeProbeChecks(const Program &program, std::span<bundle::Instance *const> targets,
                 std::string &error);
 
+/// Runs \p check on the reference interpreter and keeps the digest of its outputs. False with \p
+/// error set.
+bool interpretCheck(const Program &program, const plan::OperatorPlan &contract,
+                    bundle::SelfCheck &check, std::string &error);
+
 /// The named approximations that \p program uses, sorted: "ex2.approx.ftz".
 std::vector<std::string> approximationsOf(const Program &program);
 

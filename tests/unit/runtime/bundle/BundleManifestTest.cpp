@@ -99,11 +99,11 @@ TEST(BundleManifest, WhatCannotBeIsRefused) {
          "variant v16_i32, check 1: declined: no_variant");
   expect("\"elements\":136", "\"elements\":127", "is not in its buffer");
   expect("\"elements\":136", "\"elements\":67108864", "has more than 67108864 bytes");
-  expect("\"extents\":[4,32]", "\"extents\":[0,32]", "is not in its buffer");
+  expect("\"extents\":[4,32]", "\"extents\":[0,32]", "the contract says rows = 0");
   expect("\"extents\":[4,32]", "\"extents\":[4,31]", "declined");
   expect("\"strides\":[32,1]", "\"strides\":[32]", "is not in its buffer");
   expect("\"seed\":\"1\"", "\"seed\":\"01\"", "shortest form");
-  expect("\"values\":\"mixed\"", "\"values\":\"finite\"", "'values' is none of");
+  expect("\"values\":\"mixed\"", "\"values\":\"finite\"", "'values' is no distribution");
   expect("\"values\":\"mixed\"", "\"values\":\"index\"", "go together");
   expect("[\"f32\",\"3f800000\"]", "[\"f16\",\"3f800000\"]", "declined: parameter");
   expect("\"type_arguments\":[\"f16\"]", "\"type_arguments\":[\"f32\"]", "of other types");
