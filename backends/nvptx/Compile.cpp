@@ -39,10 +39,14 @@ using namespace mlir;
 
 namespace h3::nvptx {
 
-std::unique_ptr<MLIRContext> makeContext() {
+namespace {
+
+/// Loads what this backend needs of MLIR beside what every backend has.
+void loadDialects(MLIRContext &context) {
+  if (context.getLoadedDialect<NVVM::NVVMDialect>())
+    return;
   DialectRegistry registry;
-  registry.insert<ir::H3Dialect, arith::ArithDialect, scf::SCFDialect, gpu::GPUDialect,
-                  cf::ControlFlowDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  registry.insert<NVVM::NVVMDialect>();
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
   registerConvertNVVMToLLVMInterface(registry);
@@ -50,17 +54,16 @@ std::unique_ptr<MLIRContext> makeContext() {
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
-  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
-  return context;
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
 }
-
-namespace {
 
 class Compilation {
 public:
-  Compilation(MLIRContext &context, const Target &target, const Options &options)
-      : context(context), target(target), options(options) {}
+  Compilation(MLIRContext &context, const Target &target, const ImageOptions &options)
+      : context(context), target(target), options(options) {
+    loadDialects(context);
+  }
 
   std::optional<Image> run(std::span<const Program *const> programs);
   std::optional<Image> runOne(const Program &program, const PreparedOperator &prepared,
@@ -82,7 +85,7 @@ private:
 
   MLIRContext &context;
   const Target &target;
-  const Options &options;
+  const ImageOptions &options;
   Image image;
   PtxRules rules;
   std::string refused; ///< why the given schedule is not legal in one of the cases
@@ -271,12 +274,13 @@ bool Compilation::toPtx(gpu::GPUModuleOp kernels) {
   if (!ptx)
     return false;
   error = checkPtx(*ptx, rules);
-  image.text = std::move(*ptx);
+  image.text = options.header + std::move(*ptx);
   return error.empty();
 }
 
 std::optional<Image> Compilation::build(llvm::function_ref<bool(gpu::GPUModuleOp)> add) {
   auto start = std::chrono::steady_clock::now();
+  image.ending = ".ptx";
   image.ptxVersion = target.ptxVersion;
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   OpBuilder builder(module->getBodyRegion());
@@ -351,7 +355,8 @@ std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &t
 }
 
 std::optional<Image> compile(MLIRContext &context, std::span<const Program *const> programs,
-                             const Target &target, const Options &options, std::string &error) {
+                             const Target &target, const ImageOptions &options,
+                             std::string &error) {
   Compilation compilation(context, target, options);
   std::optional<Image> image = compilation.run(programs);
   error = compilation.error;
@@ -362,7 +367,7 @@ std::optional<Image> compileVariant(MLIRContext &context, const Program &program
                                     const PreparedOperator &prepared, size_t number,
                                     const KernelSchedule &schedule, const Target &target,
                                     std::string &error) {
-  const Options options;
+  const ImageOptions options;
   Compilation compilation(context, target, options);
   std::optional<Image> image = compilation.runOne(program, prepared, number, schedule);
   error = compilation.error;

@@ -130,7 +130,7 @@ std::optional<Tool> findTool(const std::string &name, const std::string &option,
       error = by + " names '" + path + "', which is not a " + name + " that runs";
       return {};
     }
-    return Tool{path, version, by};
+    return Tool{name, path, version, by};
   };
   if (!option.empty())
     return named(option, "--" + name);
@@ -139,10 +139,10 @@ std::optional<Tool> findTool(const std::string &name, const std::string &option,
   std::string environment = std::string(H3GEN_ENVIRONMENT) + "/bin/" + name;
   if (sys::fs::can_execute(environment))
     if (std::string version = versionOf(environment); !version.empty())
-      return Tool{environment, version, "the project's environment"};
+      return Tool{name, environment, version, "the project's environment"};
   if (ErrorOr<std::string> found = sys::findProgramByName(name))
     if (std::string version = versionOf(*found); !version.empty())
-      return Tool{*found, version, "PATH"};
+      return Tool{name, *found, version, "PATH"};
   error = "no " + name + " was found (looked at --" + name + ", " + variable +
           ", the project's environment and PATH)";
   return {};
@@ -202,7 +202,8 @@ std::optional<Assembly> assemble(const Tool &ptxas, const std::string &ptx, cons
   }
   Assembly assembly;
   std::string bytes = result.read();
-  assembly.cubin.assign(bytes.begin(), bytes.end());
+  assembly.bytes.assign(bytes.begin(), bytes.end());
+  assembly.ending = ".cubin";
   assembly.usage = parseUsage(log);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   assembly.milliseconds = elapsed.count();

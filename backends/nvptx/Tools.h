@@ -6,42 +6,20 @@
 #ifndef H3_BACKENDS_NVPTX_TOOLS_H
 #define H3_BACKENDS_NVPTX_TOOLS_H
 
+#include "backends/Image.h"
 #include "backends/Target.h"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace h3::nvptx {
 
-/// A program of the CUDA toolkit that was found, and the version it printed ("13.0.88").
-struct Tool {
-  std::string path;
-  std::string version;
-  /// Where it was found: "--ptxas", "H3GEN_PTXAS", "the project's environment", "PATH".
-  std::string foundBy;
-};
-
 /// Looks for \p name ("ptxas", "nvdisasm"): \p option if not empty, then the environment variable
 /// \p variable, then the project's virtual environment, then PATH. A path that was named and does
 /// not run is an error, not a reason to look further. Empty with \p error set.
 std::optional<Tool> findTool(const std::string &name, const std::string &option,
                              const char *variable, std::string &error);
-
-/// What ptxas says of one entry.
-struct KernelUsage {
-  unsigned registers = 0;
-  unsigned spillBytes = 0;  ///< stores and loads together
-  unsigned localBytes = 0;  ///< of a thread: the stack frame, what is spilled included
-  unsigned sharedBytes = 0; ///< static
-};
-
-struct Assembly {
-  std::vector<char> cubin;
-  std::map<std::string, KernelUsage> usage; ///< by entry
-  double milliseconds = 0;
-};
 
 /// Assembles \p ptx for \p target. Empty with \p error set to ptxas' first message, or to what the
 /// version found is too old for.

@@ -6,6 +6,7 @@
 #ifndef H3_CODEGEN_DRIVER_BACKENDS_H
 #define H3_CODEGEN_DRIVER_BACKENDS_H
 
+#include "backends/Backend.h"
 #include "codegen/driver/Run.h"
 
 #include <functional>
@@ -29,18 +30,19 @@ struct BoundCall {
 };
 
 /// Runs a call: fills in the outputs, or says in \p result why not.
-using RunBackend = void (*)(const BoundCall &call, RunResult &result);
+using RunBackend = std::function<void(const BoundCall &call, RunResult &result)>;
 
-/// By name, as in `--backend`.
-struct NamedBackend {
-  const char *name;
-  RunBackend run;
-};
-std::span<const NamedBackend> runBackends();
+/// By name, as in `--backend`: "reference"; "cuda", a device; "ptx", the PTX interpreter; or any
+/// other backend that runs its images itself. Empty if there is none of that name.
+RunBackend runBackend(std::string_view name);
 
 void runReference(const BoundCall &call, RunResult &result);
-void runPtx(const BoundCall &call, RunResult &result);
 void runCuda(const BoundCall &call, RunResult &result);
+
+/// Runs the image for \p target, as its backend does it on this machine. Null: for the last of
+/// \p backend's targets that this machine runs.
+void runHere(const BoundCall &call, const Backend &backend, const Target *target,
+             RunResult &result);
 
 } // namespace h3
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "backends/nvptx/Tools.h"
 #include "codegen/driver/Depfile.h"
 #include "codegen/driver/Driver.h"
 #include "codegen/driver/ImageCache.h"
@@ -24,9 +25,9 @@ struct CompileOptions {
   std::string folder = ".";
   std::string emit;
   std::string depfile;
-  std::string ptxas, nvdisasm;
+  std::string assembler, nvdisasm;
   unsigned threads = 0; ///< 0: one for each of the machine's
-  bool ptxOnly = false;
+  bool withoutAssembler = false;
   bool noCache = false;
   bool dependentLaunch = false;
   std::string schedule;
@@ -39,10 +40,9 @@ public:
   ExitCode run();
 
 private:
-  bool chooseTargets();
   bool loadSpecs();
   bool needsAssembler() const {
-    return !options.ptxOnly &&
+    return !options.withoutAssembler &&
            (options.emit.empty() || options.emit == "cubin" || options.emit == "sass");
   }
   void applyOptions();
@@ -72,29 +72,6 @@ private:
       refusals; ///< targets that an operator has no code for
   ExitCode outcome = ExitCode::Good;
 };
-
-/// `90`, `sm_90`, `90,100`, `all`.
-bool CompileCommand::chooseTargets() {
-  for (const std::string &name : options.targets) {
-    if (name == "all") {
-      for (const Target &target : h3::targets())
-        targets.push_back(&target);
-      continue;
-    }
-    const Target *target = findTarget(name.starts_with("sm_") ? name : "sm_" + name);
-    if (!target) {
-      printError("unknown target '" + name + "'; there are: " + targetNames());
-      return false;
-    }
-    targets.push_back(target);
-  }
-  std::vector<const Target *> unique;
-  for (const Target *target : targets)
-    if (std::find(unique.begin(), unique.end(), target) == unique.end())
-      unique.push_back(target);
-  targets = unique;
-  return true;
-}
 
 bool CompileCommand::loadSpecs() {
   std::map<std::string, std::string> definedIn;
@@ -130,8 +107,8 @@ void CompileCommand::lack(const std::string &what) {
 }
 
 void CompileCommand::applyOptions() {
-  static const std::map<std::string, nvptx::Stage> early = {
-      {"h3", nvptx::Stage::H3}, {"mlir", nvptx::Stage::Mlir}, {"llvm", nvptx::Stage::Llvm}};
+  static const std::map<std::string, Stage> early = {
+      {"h3", Stage::H3}, {"mlir", Stage::Mlir}, {"llvm", Stage::Llvm}};
   settings.emit = options.emit;
   settings.compile.printAfterPasses = options.printAfterPasses;
   settings.compile.dependentLaunch = options.dependentLaunch;
@@ -140,18 +117,22 @@ void CompileCommand::applyOptions() {
     settings.compile.stage = stage->second;
 }
 
+/// Asks each backend for its assembler, once.
 bool CompileCommand::findTools() {
-  std::string error;
-  if (needsAssembler()) {
-    settings.ptxas = nvptx::findTool("ptxas", options.ptxas, "H3GEN_PTXAS", error);
-    if (!settings.ptxas) {
-      bool named = !options.ptxas.empty() || std::getenv("H3GEN_PTXAS");
-      lack((named ? "" : "no cubin: ") + error + (options.emit.empty() ? "; PTX is written" : ""));
+  for (const Target *target : targets) {
+    const Backend &backend = backendOf(*target);
+    if (!needsAssembler() || settings.assemblers.contains(backend.name()))
+      continue;
+    Ability ability = backend.ability(*target, Step::Assemble, options.assembler);
+    if (!ability) {
+      lack(ability.obstacle + (options.emit.empty() ? "; what needs no assembler is written" : ""));
       if (!options.emit.empty())
         return false;
     }
+    settings.assemblers.emplace(backend.name(), std::move(ability));
   }
   if (options.emit == "sass") {
+    std::string error;
     settings.nvdisasm = nvptx::findTool("nvdisasm", options.nvdisasm, "H3GEN_NVDISASM", error);
     if (!settings.nvdisasm) {
       lack(error);
@@ -240,16 +221,17 @@ bool CompileCommand::writeDepfile() {
 }
 
 ExitCode CompileCommand::run() {
-  if (!chooseTargets() || !loadSpecs())
+  targets = targetsNamed(options.targets);
+  if (targets.empty() || !loadSpecs())
     return ExitCode::BadInput;
   applyOptions();
   if (!findTools())
     return outcome;
   if (!openCache() || !makeFolder())
     return ExitCode::BadInput;
-  if (settings.ptxas && options.folder != "-")
-    fmt::print("ptxas {} ({}: {})\n", settings.ptxas->version, settings.ptxas->foundBy,
-               settings.ptxas->path);
+  for (const auto &[backend, assembler] : settings.assemblers)
+    if (const auto &tool = assembler.tool; tool && options.folder != "-")
+      fmt::print("{} {} ({}: {})\n", tool->name, tool->version, tool->foundBy, tool->path);
   makeJobs();
   runJobs();
   // What some targets take and others do not is a lack of those, what none takes is bad input.
@@ -273,15 +255,16 @@ void registerCompile(CLI::App &app, Outcome outcome) {
   auto options = std::make_shared<CompileOptions>();
   app.set_version_flag("--version", std::string("h3gen ") + H3GEN_VERSION);
   app.add_option("SPEC", options->paths, "Spec files to compile");
-  app.add_option("--sm", options->targets, "Targets: 90, 100a, ... in a list, or 'all'")
+  app.add_option("--target,--sm", options->targets,
+                 "Targets: 90, sm_100a, ... in a list, or 'all'; 'h3gen targets' lists them")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("SM");
+      ->type_name("TARGET");
   app.add_option("--out-dir", options->folder, "Where files are written; '-' prints them");
   auto *emit = app.add_option("--emit", options->emit, "Write this stage alone");
   std::vector<std::string> names{"h3", "mlir", "llvm", "ptx", "cubin", "sass"};
   emit->check(CLI::IsMember(names))->type_name("STAGE");
-  app.add_flag("--ptx-only", options->ptxOnly, "Do not look for ptxas")->excludes(emit);
+  app.add_flag("--ptx-only", options->withoutAssembler, "Do not look for ptxas")->excludes(emit);
   app.add_option("-j,--jobs", options->threads,
                  "Images compiled at once; as many as the machine runs")
       ->type_name("N");
@@ -294,7 +277,7 @@ void registerCompile(CLI::App &app, Outcome outcome) {
   app.add_option("--depfile", options->depfile,
                  "Write which files the outputs follow from, for make")
       ->type_name("FILE");
-  app.add_option("--ptxas", options->ptxas, "The ptxas to use");
+  app.add_option("--ptxas", options->assembler, "The ptxas to use");
   app.add_option("--nvdisasm", options->nvdisasm, "The nvdisasm to use");
   app.add_flag("--print-ir-after-all", options->printAfterPasses, "Print the IR after each pass");
   options->specs.addTo(app);
@@ -304,7 +287,7 @@ void registerCompile(CLI::App &app, Outcome outcome) {
     if (options->paths.empty())
       throw CLI::RequiredError("SPEC");
     if (options->targets.empty())
-      throw CLI::RequiredError("--sm");
+      throw CLI::RequiredError("--target");
     *outcome = CompileCommand(*options).run();
   });
 }

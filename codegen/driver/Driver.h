@@ -22,6 +22,8 @@
 
 namespace h3 {
 
+struct Target; // backends/Target.h
+
 enum class ExitCode { Good = 0, Different = 1, BadInput = 2, Lacking = 3 };
 
 /// The worst of several outcomes: bad input before a difference before something lacking.
@@ -54,6 +56,12 @@ void registerBundle(CLI::App &app, Outcome outcome);
 void registerInspect(CLI::App &app, Outcome outcome);
 void registerEvidence(CLI::App &app, Outcome outcome);
 void registerLanguageServer(CLI::App &app, Outcome outcome);
+
+/// The target that a user names: "90" is "sm_90", all else is itself.
+std::string targetName(const std::string &text);
+
+/// The targets that a user names, each once, "all" among them. Empty with the reason printed.
+std::vector<const Target *> targetsNamed(const std::vector<std::string> &names);
 
 /// Prints `h3gen: error: MESSAGE` to standard error.
 void printError(const std::string &message);

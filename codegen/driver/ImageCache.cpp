@@ -17,7 +17,7 @@ namespace h3 {
 namespace {
 
 /// To be raised when the meaning of keys or values changes; a new build alone changes all keys.
-constexpr StringLiteral format = "image 2";
+constexpr StringLiteral format = "image 3";
 
 void putNumber(std::string &bytes, uint64_t number) {
   char encoded[sizeof number];
@@ -62,8 +62,8 @@ struct Unpacker {
 std::string packImage(const CompiledImage &image) {
   std::string bytes;
   const ImageSummary &summary = *image.summary;
-  for (uint64_t number : {uint64_t(summary.ptxVersion), summary.kernels, summary.ptxBytes,
-                          summary.cubinBytes, summary.registers, summary.spillBytes})
+  for (uint64_t number : {uint64_t(summary.ptxVersion), summary.kernels, summary.imageBytes,
+                          summary.assembledBytes, summary.registers, summary.spillBytes})
     putNumber(bytes, number);
   putNumber(bytes, image.files.size());
   for (const ImageFile &file : image.files) {
@@ -79,7 +79,7 @@ std::optional<CompiledImage> unpackImage(std::string_view bytes) {
   CompiledImage image;
   ImageSummary &summary = image.summary.emplace();
   summary.ptxVersion = static_cast<unsigned>(in.number());
-  for (uint64_t *number : {&summary.kernels, &summary.ptxBytes, &summary.cubinBytes,
+  for (uint64_t *number : {&summary.kernels, &summary.imageBytes, &summary.assembledBytes,
                            &summary.registers, &summary.spillBytes})
     *number = in.number();
   for (uint64_t files = in.number(); files != 0 && !in.failed; --files) {
@@ -101,17 +101,23 @@ std::unique_ptr<ImageCache> ImageCache::make(Cache &cache, const ImageSettings &
   common.add("format", format);
   common.add("compiler", *build);
   common.add("emit", settings.emit);
-  // A field that is new in Options does not compile here until it is part of the key. The stage
-  // follows from `emit`, and printing has no cache.
-  const auto &[stage, printAfterPasses, schedule, dependentLaunch] = settings.compile;
+  // A field that is new in ImageOptions does not compile here until it is part of the key. The
+  // stage follows from `emit`, the header from the spec's name and this build; printing has no
+  // cache.
+  const auto &[stage, printAfterPasses, schedule, dependentLaunch, header] = settings.compile;
   common.add("schedule", schedule);
   common.add("dependent launch", dependentLaunch ? "yes" : "no");
-  if (settings.ptxas) {
-    std::optional<Digest> digest = cache.digestOfFile(settings.ptxas->path);
+  for (const auto &[backend, assembler] : settings.assemblers) {
+    if (!assembler)
+      continue;
+    common.add("assembled", backend);
+    if (!assembler.tool)
+      continue;
+    std::optional<Digest> digest = cache.digestOfFile(assembler.tool->path);
     if (!digest)
       return nullptr;
-    common.add("ptxas version", settings.ptxas->version);
-    common.add("ptxas", toHex(ArrayRef<uint8_t>(*digest)));
+    common.add("assembler version", assembler.tool->version);
+    common.add("assembler", toHex(ArrayRef<uint8_t>(*digest)));
   }
   return std::unique_ptr<ImageCache>(new ImageCache(cache, std::move(common)));
 }

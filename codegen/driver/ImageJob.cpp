@@ -5,6 +5,7 @@
 
 #include "codegen/driver/ImageJob.h"
 
+#include "backends/nvptx/Tools.h"
 #include "codegen/driver/ImageCache.h"
 
 #include <fmt/core.h>
@@ -24,7 +25,7 @@ std::string header(const ImageJob &job) {
                      H3GEN_VERSION, job.path->substr(job.path->rfind('/') + 1), job.target->name);
 }
 
-std::string plansOf(const nvptx::Image &image) {
+std::string plansOf(const Image &image) {
   std::string plans;
   for (const plan::OperatorPlan &plan : image.plans)
     plans += (plans.empty() ? "" : ",") + plan::toJson(plan);
@@ -33,49 +34,58 @@ std::string plansOf(const nvptx::Image &image) {
 
 /// The launch plans of an image and what it was made by: what a host needs beside the code.
 std::string manifest(const std::string &plans, unsigned ptxVersion, const Target &target,
-                     const nvptx::Tool &ptxas) {
-  return fmt::format(R"({{"h3gen":"{}","plans":{},"ptx_version":{},"ptxas":"{}","target":"{}"}})"
-                     "\n",
-                     H3GEN_VERSION, plans, ptxVersion, ptxas.version, target.name);
+                     const std::optional<Tool> &assembler) {
+  std::string text = fmt::format(R"({{"h3gen":"{}","plans":{})", H3GEN_VERSION, plans);
+  if (ptxVersion)
+    text += fmt::format(R"(,"ptx_version":{})", ptxVersion);
+  if (assembler)
+    text += fmt::format(R"(,"{}":"{}")", assembler->name, assembler->version);
+  return text + fmt::format(R"(,"target":"{}"}})"
+                            "\n",
+                            target.name);
 }
 
-/// Adds what the tools make of the PTX.
-void assembleImage(const ImageJob &job, nvptx::Image &image, CompiledImage &result) {
+/// Adds what is made of the image.
+void assembleImage(const ImageJob &job, Image &image, const Ability &assembler,
+                   CompiledImage &result) {
   const ImageSettings &settings = *job.settings;
+  const bool isAll = settings.emit.empty();
   auto fail = [&](std::string error) {
     result.fault = CompiledImage::Fault::NotAssembled;
     result.error = job.stem() + ": " + error;
   };
   std::string error;
-  auto assembly = nvptx::assemble(*settings.ptxas, image.text, *job.target, error);
+  auto assembly = backendOf(*job.target).assemble(image, *job.target, assembler.tool, error);
   if (!assembly) {
-    if (settings.emit.empty())
-      result.files.push_back({".ptx", std::move(image.text)});
+    if (isAll)
+      result.files.push_back({image.ending, std::move(image.text)});
     else
       result.summary.reset();
     return fail(error);
   }
   result.assembleMilliseconds = assembly->milliseconds;
-  result.summary->cubinBytes = assembly->cubin.size();
+  result.summary->assembledBytes = assembly->bytes.size();
   for (const auto &[entry, usage] : assembly->usage) {
     result.summary->registers = std::max<uint64_t>(result.summary->registers, usage.registers);
     result.summary->spillBytes += usage.spillBytes;
   }
   if (settings.emit == "sass") {
     std::optional<std::string> text =
-        nvptx::disassemble(*settings.nvdisasm, assembly->cubin, error);
+        nvptx::disassemble(*settings.nvdisasm, assembly->bytes, error);
     result.summary.reset();
     if (!text)
       return fail(error);
     result.files.push_back({".sass", std::move(*text)});
     return;
   }
-  if (settings.emit.empty())
-    result.files.push_back({".ptx", image.text});
-  result.files.push_back({".cubin", std::string(assembly->cubin.begin(), assembly->cubin.end())});
-  if (settings.emit.empty())
+  if (isAll)
+    result.files.push_back({image.ending, std::move(image.text)});
+  if (isAll || "." + settings.emit == assembly->ending)
     result.files.push_back(
-        {".json", manifest(result.plans, image.ptxVersion, *job.target, *settings.ptxas)});
+        {assembly->ending, std::string(assembly->bytes.begin(), assembly->bytes.end())});
+  if (isAll)
+    result.files.push_back(
+        {".json", manifest(result.plans, image.ptxVersion, *job.target, assembler.tool)});
 }
 
 CompiledImage compileAnew(const ImageJob &job, mlir::MLIRContext &context) {
@@ -85,33 +95,39 @@ CompiledImage compileAnew(const ImageJob &job, mlir::MLIRContext &context) {
     programs.push_back(program.get());
   CompiledImage result;
   std::string error;
-  std::optional<nvptx::Image> image =
-      nvptx::compile(context, programs, *job.target, settings.compile, error);
+  ImageOptions options = settings.compile;
+  options.header = header(job);
+  std::optional<Image> image =
+      backendOf(*job.target).compile(context, programs, *job.target, options, error);
   if (!image) {
     result.fault = CompiledImage::Fault::NotCompiled;
     result.error = fmt::format("{} for {}: {}", job.entry->op->name.text, job.target->name, error);
     return result;
   }
-  if (settings.compile.stage != nvptx::Stage::Ptx) {
-    static const std::map<nvptx::Stage, const char *> endings = {
-        {nvptx::Stage::H3, ".h3.mlir"}, {nvptx::Stage::Mlir, ".mlir"}, {nvptx::Stage::Llvm, ".ll"}};
-    result.files.push_back({endings.at(settings.compile.stage), std::move(image->text)});
+  if (options.stage != Stage::Image) {
+    static const std::map<Stage, const char *> endings = {
+        {Stage::H3, ".h3.mlir"}, {Stage::Mlir, ".mlir"}, {Stage::Llvm, ".ll"}};
+    result.files.push_back({endings.at(options.stage), std::move(image->text)});
     return result;
   }
-  image->text = header(job) + image->text;
   result.compileMilliseconds = image->milliseconds;
   result.plans = plansOf(*image);
   result.summary = ImageSummary{image->ptxVersion, 0, image->text.size(), 0, 0, 0};
   for (const plan::OperatorPlan &plan : image->plans)
     result.summary->kernels += plan.variants.size();
-  if (settings.ptxas)
-    assembleImage(job, *image, result);
-  else if (settings.emit.empty() || settings.emit == "ptx")
-    result.files.push_back({".ptx", std::move(image->text)});
+  if (const Ability *assembler = settings.assemblerFor(*job.target))
+    assembleImage(job, *image, *assembler, result);
+  else if (settings.emit.empty() || "." + settings.emit == image->ending)
+    result.files.push_back({image->ending, std::move(image->text)});
   return result;
 }
 
 } // namespace
+
+const Ability *ImageSettings::assemblerFor(const Target &target) const {
+  auto found = assemblers.find(target.backend);
+  return found != assemblers.end() && found->second ? &found->second : nullptr;
+}
 
 std::string ImageJob::stem() const {
   return entry->op->name.text + "." + std::string(target->name);
@@ -123,7 +139,7 @@ CompiledImage compileImage(const ImageJob &job, std::unique_ptr<mlir::MLIRContex
     if (std::optional<CompiledImage> known = cache->load(job))
       return std::move(*known);
   if (!context)
-    context = nvptx::makeContext();
+    context = makeContext();
   CompiledImage image = compileAnew(job, *context);
   if (cache && image.fault == CompiledImage::Fault::None)
     cache->store(job, image);
@@ -157,14 +173,21 @@ std::string describe(const ImageJob &job, const CompiledImage &image) {
   auto time = [&](double milliseconds) {
     return image.fromCache ? std::string() : fmt::format(" in {:.0f} ms", milliseconds);
   };
-  std::string line =
-      fmt::format("{} {}: PTX {}.{}, {} kernels, ptx {} bytes{}", job.entry->op->name.text,
-                  job.target->name, summary.ptxVersion / 10, summary.ptxVersion % 10,
-                  summary.kernels, summary.ptxBytes, time(image.compileMilliseconds));
-  if (summary.cubinBytes)
-    line += fmt::format(", cubin {} bytes{} (ptxas {}), {} registers, {} bytes spilled",
-                        summary.cubinBytes, time(image.assembleMilliseconds),
-                        job.settings->ptxas->version, summary.registers, summary.spillBytes);
+  auto endingOf = [&](size_t file) {
+    return file < image.files.size() ? image.files[file].ending.substr(1) : "image";
+  };
+  std::string line = fmt::format("{} {}: ", job.entry->op->name.text, job.target->name);
+  if (summary.ptxVersion)
+    line += fmt::format("PTX {}.{}, ", summary.ptxVersion / 10, summary.ptxVersion % 10);
+  line += fmt::format("{} kernels, {} {} bytes{}", summary.kernels, endingOf(0), summary.imageBytes,
+                      time(image.compileMilliseconds));
+  if (!summary.assembledBytes)
+    return line + (image.fromCache ? " (cached)" : "");
+  line += fmt::format(", {} {} bytes{}", endingOf(1), summary.assembledBytes,
+                      time(image.assembleMilliseconds));
+  if (const auto &tool = job.settings->assemblerFor(*job.target)->tool)
+    line += fmt::format(" ({} {}), {} registers, {} bytes spilled", tool->name, tool->version,
+                        summary.registers, summary.spillBytes);
   return line + (image.fromCache ? " (cached)" : "");
 }
 

@@ -6,12 +6,12 @@
 #ifndef H3_CODEGEN_DRIVER_IMAGEJOB_H
 #define H3_CODEGEN_DRIVER_IMAGEJOB_H
 
-#include "backends/nvptx/Compile.h"
-#include "backends/nvptx/Tools.h"
+#include "backends/Backend.h"
 #include "codegen/driver/Specs.h"
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,10 +25,14 @@ class ImageCache;
 /// What all images of one command have in common.
 struct ImageSettings {
   std::string emit; ///< of `--emit`: the one stage to write; empty: all of the image's files
-  nvptx::Options compile;
-  std::optional<nvptx::Tool> ptxas;    ///< empty: no cubin
-  std::optional<nvptx::Tool> nvdisasm; ///< for `--emit sass`
-  ImageCache *cache = nullptr;         ///< null: neither asked nor filled
+  ImageOptions compile;
+  /// How images of a backend are assembled. One that is not here, or cannot, is not asked to.
+  std::map<std::string_view, Ability> assemblers; ///< by the backend's name
+  std::optional<Tool> nvdisasm;                   ///< for `--emit sass`
+
+  /// Null: images of \p target are not assembled.
+  const Ability *assemblerFor(const Target &target) const;
+  ImageCache *cache = nullptr; ///< null: neither asked nor filled
 };
 
 struct ImageJob {
@@ -51,9 +55,9 @@ struct ImageFile {
 
 /// For the line that is printed for an image.
 struct ImageSummary {
-  unsigned ptxVersion = 0; ///< times 10
-  uint64_t kernels = 0, ptxBytes = 0;
-  uint64_t cubinBytes = 0;                ///< 0 without a cubin, and so are the next two
+  unsigned ptxVersion = 0; ///< times 10; 0 where there is no PTX
+  uint64_t kernels = 0, imageBytes = 0;
+  uint64_t assembledBytes = 0;            ///< 0 if it was not, and so are the next two
   uint64_t registers = 0, spillBytes = 0; ///< most of a kernel; of all kernels
 
   bool operator==(const ImageSummary &) const = default;
@@ -69,8 +73,8 @@ struct CompiledImage {
   Fault fault = Fault::None;
   std::string error; ///< why not None, one line or rendered diagnostics
   std::vector<ImageFile> files;
-  std::string plans;                   ///< of PTX: a JSON array, one for each type instance
-  std::optional<ImageSummary> summary; ///< of PTX and what is made of it
+  std::string plans;                   ///< of the image: a JSON array, one for each type instance
+  std::optional<ImageSummary> summary; ///< of the image and what is made of it
   bool fromCache = false;
   double compileMilliseconds = 0, assembleMilliseconds = 0; ///< 0 from the cache
 };

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/NanFacts.h"
 #include "backends/nvptx/prove/Prover.h"
@@ -98,10 +99,10 @@ ProofRecord ProveCommand::cachedProof(const Program &program, const Target &targ
 
 std::optional<ProofRecord> ProveCommand::proofOf(const Program &program, const Target &target) {
   if (!context)
-    context = nvptx::makeContext();
+    context = makeContext();
   const Program *programs[] = {&program};
   std::string error;
-  std::optional<nvptx::Image> image = nvptx::compile(*context, programs, target, {}, error);
+  std::optional<Image> image = nvptx::compile(*context, programs, target, {}, error);
   if (!image) {
     fail(error);
     return std::nullopt;
@@ -195,14 +196,9 @@ ExitCode ProveCommand::run() {
       loadInstances(options.path, options.specs, options.choice, spec);
   if (all.empty())
     return ExitCode::BadInput;
-  std::vector<const Target *> targets;
-  for (const std::string &name : options.targets) {
-    targets.push_back(findTarget(name.starts_with("sm_") ? name : "sm_" + name));
-    if (!targets.back()) {
-      fail("unknown target '" + name + "'; there are: " + targetNames());
-      return outcome;
-    }
-  }
+  const std::vector<const Target *> targets = targetsNamed(options.targets);
+  if (targets.empty())
+    return ExitCode::BadInput;
   std::string error;
   if (!options.noCache)
     cache = Cache::fromEnvironment(error);
@@ -228,10 +224,10 @@ void registerProve(CLI::App &app, Outcome outcome) {
   CLI::App *command =
       app.add_subcommand("prove", "Prove that the PTX computes exactly the spec's terms");
   command->add_option("SPEC", options->path, "Spec file")->required();
-  command->add_option("--sm", options->targets, "Targets: 90, 100, ... in a list")
+  command->add_option("--target,--sm", options->targets, "Targets: 90, sm_100, ... in a list")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("SM")
+      ->type_name("TARGET")
       ->required();
   command->add_option("--variant", options->variant, "The only variant to prove");
   command->add_flag("-v,--verbose", options->isVerbose,

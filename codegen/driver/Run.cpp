@@ -19,11 +19,6 @@
 
 namespace h3 {
 
-static constexpr NamedBackend backends[] = {
-    {"reference", runReference}, {"ptx", runPtx}, {"cuda", runCuda}};
-
-std::span<const NamedBackend> runBackends() { return backends; }
-
 namespace {
 
 class Runner {
@@ -38,8 +33,7 @@ public:
   BoundMember member() const;
   const plan::OperatorPlan &plan() const { return *contract; }
   /// Runs these sets of tensors, of which this call's is the first.
-  void run(std::span<const BoundMember> members, const NamedBackend &backend,
-           RunResult &into) const;
+  void run(std::span<const BoundMember> members, const RunBackend &backend, RunResult &into) const;
   /// Gives the outputs, with \p suffix behind their names, and the buffers made for them.
   void addOutputs(const std::string &suffix, RunResult &into);
   /// "T = f16", the types that were chosen.
@@ -279,9 +273,9 @@ bool Runner::bindCall() {
 
 BoundMember Runner::member() const { return {*binding, tensors}; }
 
-void Runner::run(std::span<const BoundMember> members, const NamedBackend &backend,
+void Runner::run(std::span<const BoundMember> members, const RunBackend &backend,
                  RunResult &into) const {
-  backend.run({*program, *contract, members, parameters, request}, into);
+  backend({*program, *contract, members, parameters, request}, into);
 }
 
 void Runner::addOutputs(const std::string &suffix, RunResult &into) {
@@ -346,8 +340,7 @@ bool splitMembers(const std::map<std::string, BoundView> &tensors, Members &memb
 }
 
 /// All members are bound before any is computed, and none writes what another reads or writes.
-RunResult runMembers(const RunRequest &request, const Members &members,
-                     const NamedBackend &backend) {
+RunResult runMembers(const RunRequest &request, const Members &members, const RunBackend &backend) {
   std::vector<RunRequest> requests(members.tensors.size(), request);
   std::vector<Runner> runners;
   runners.reserve(requests.size());
@@ -391,11 +384,8 @@ RunResult runMembers(const RunRequest &request, const Members &members,
 RunResult runOperator(const RunRequest &request) {
   RunResult refused;
   refused.code = ExitCode::BadInput;
-  const NamedBackend *backend =
-      std::find_if(std::begin(backends), std::end(backends), [&](const NamedBackend &candidate) {
-        return candidate.name == request.backend;
-      });
-  if (backend == std::end(backends)) {
+  const RunBackend backend = runBackend(request.backend);
+  if (!backend) {
     refused.message = "unknown backend '" + request.backend + "'";
     return refused;
   }
@@ -406,7 +396,7 @@ RunResult runOperator(const RunRequest &request) {
   for (const ast::Operator *op : request.spec->operators)
     isEach |= op->each && (request.op.empty() || op->name.text == request.op);
   if (members.isList && isEach)
-    return runMembers(request, members, *backend);
+    return runMembers(request, members, backend);
   if (members.isList) {
     refused.message = "the operator takes one set of tensors, not a list: it is not an 'each'";
     return refused;
@@ -416,7 +406,7 @@ RunResult runOperator(const RunRequest &request) {
     return std::move(runner.result);
   RunResult result;
   const BoundMember member = runner.member();
-  runner.run({&member, 1}, *backend, result);
+  runner.run({&member, 1}, backend, result);
   if (result.code == ExitCode::Good)
     runner.addOutputs("", result);
   return result;

@@ -39,8 +39,8 @@ struct RunRequest {
   std::map<std::string, BoundView> tensors;
   std::map<std::string, std::string> settings; ///< parameters and type parameters, as text
   std::string backend = "reference";
-  std::string ptxas;            ///< cuda: the ptxas to use
-  std::string target = "sm_90"; ///< ptx: whose PTX is run
+  std::string ptxas;    ///< cuda: the ptxas to use
+  std::string target;   ///< whose image is run; empty: the backend chooses; not for cuda
   std::string variant;  ///< ptx, cuda: the only variant that may serve; empty: the first that can
   std::string schedule; ///< ptx, cuda: the only schedule, as KernelSchedule has it; empty: chosen
   unsigned repetitions = 0; ///< cuda: time this many launches more

@@ -16,8 +16,7 @@ namespace {
 
 struct RunOptions {
   SpecOptions specs;
-  std::string path, op, backend = "reference", output, ptxas, variant, schedule, target = "sm_90",
-                        times;
+  std::string path, op, backend = "reference", output, ptxas, variant, schedule, target, times;
   unsigned repetitions = 0;
   bool dependentLaunch = false;
   std::vector<std::string> inputs, bindings, expectations, settings;
@@ -163,7 +162,7 @@ ExitCode RunCommand::run() {
   request.ptxas = options.ptxas;
   request.variant = options.variant;
   request.schedule = options.schedule;
-  request.target = options.target.starts_with("sm_") ? options.target : "sm_" + options.target;
+  request.target = targetName(options.target);
   request.repetitions = options.repetitions;
   request.dependentLaunch = options.dependentLaunch;
   if (!readFiles())
@@ -215,9 +214,10 @@ void registerRun(CLI::App &app, Outcome outcome) {
   command->add_option("--set", options->settings, "PARAMETER=VALUE or TYPE_PARAMETER=TYPE");
   command->add_option("--expect", options->expectations, "OUTPUT=NAME: compare bits");
   command->add_option("--out", options->output, "Write the outputs to this safetensors file");
-  command->add_option("--backend", options->backend, "What runs it")
-      ->check(CLI::IsMember({"reference", "ptx", "cuda"}));
-  command->add_option("--sm", options->target, "Backend ptx: whose PTX is run")->type_name("SM");
+  command->add_option("--backend", options->backend,
+                      "What runs it: reference, ptx, cuda or a backend of 'h3gen targets'");
+  command->add_option("--target,--sm", options->target, "Whose image is run, but on cuda")
+      ->type_name("TARGET");
   command->add_option("--ptxas", options->ptxas, "The ptxas to use");
   command->add_option("--schedule", options->schedule,
                       "Backends ptx, cuda: compile this schedule alone");

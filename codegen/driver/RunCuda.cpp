@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "backends/nvptx/Tools.h"
 #include "codegen/driver/RunImage.h"
 #include "runtime/cuda/Session.h"
 
@@ -56,17 +55,17 @@ bool CudaRun::makeImage(const cuda::Session &session) {
     return false;
   }
   std::string error;
-  std::optional<nvptx::Tool> ptxas =
-      nvptx::findTool("ptxas", call.request.ptxas, "H3GEN_PTXAS", error);
+  const Backend &backend = backendOf(*target);
+  const Ability ptxas = backend.ability(*target, Step::Assemble, call.request.ptxas);
   if (!ptxas) {
-    fail(ExitCode::Lacking, error);
+    fail(ExitCode::Lacking, ptxas.obstacle);
     return false;
   }
   image = compileForRun(call, *target, result);
   if (!image)
     return false;
   if (!image->assembly)
-    image->assembly = nvptx::assemble(*ptxas, image->image.text, *target, error);
+    image->assembly = backend.assemble(image->image, *target, ptxas.tool, error);
   if (!image->assembly) {
     fail(ExitCode::Lacking, error);
     return false;
@@ -75,7 +74,7 @@ bool CudaRun::makeImage(const cuda::Session &session) {
   if (!chosen)
     return false;
   plan = std::move(*chosen);
-  assembler = ptxas->version;
+  assembler = ptxas.tool->version;
   result.report = fmt::format("{} ({}), ptxas {}", session.deviceName(), name, assembler);
   return true;
 }
@@ -102,7 +101,7 @@ bool CudaRun::launch(cuda::Session &session) {
     return false;
   session.setStart(call.request.dependentLaunch ? cuda::Start::Early : cuda::Start::AfterAll);
   std::span<const plan::Launch> launches = planned->launches();
-  auto bytes = std::as_bytes(std::span(image->assembly->cubin));
+  auto bytes = std::as_bytes(std::span(image->assembly->bytes));
   for (const plan::Launch &launch : launches)
     if (std::optional<cuda::Failure> failure =
             session.run(bytes, plan.variants[launch.variant].entry, launch)) {
@@ -155,7 +154,7 @@ std::optional<PlannedCall> CudaRun::onCopies(cuda::Session &session) {
 
 bool CudaRun::time(cuda::Session &session, const plan::Launch &launch) {
   const plan::Variant &variant = plan.variants[launch.variant];
-  auto bytes = std::as_bytes(std::span(image->assembly->cubin));
+  auto bytes = std::as_bytes(std::span(image->assembly->bytes));
   LaunchTimes times;
   times.device = session.deviceName();
   times.driver =

@@ -41,13 +41,14 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
     key += "\n" + source->text;
   std::shared_ptr<RunnableImage> made = known(key);
   if (!made) {
-    std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+    std::unique_ptr<mlir::MLIRContext> context = makeContext();
     const Program *programs[] = {&call.program};
-    nvptx::Options options;
+    ImageOptions options;
     options.schedule = schedule;
     options.dependentLaunch = call.request.dependentLaunch;
     std::string error;
-    std::optional<nvptx::Image> image = nvptx::compile(*context, programs, target, options, error);
+    std::optional<Image> image =
+        backendOf(target).compile(*context, programs, target, options, error);
     if (!image) {
       result.code = ExitCode::BadInput;
       result.message = error;
@@ -62,7 +63,7 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
   return made;
 }
 
-std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const nvptx::Image &image,
+std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const Image &image,
                                              RunResult &result) {
   plan::OperatorPlan plan = image.plans.front();
   if (call.request.variant.empty())

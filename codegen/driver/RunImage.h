@@ -6,9 +6,7 @@
 #ifndef H3_CODEGEN_DRIVER_RUNIMAGE_H
 #define H3_CODEGEN_DRIVER_RUNIMAGE_H
 
-#include "backends/nvptx/Compile.h"
-#include "backends/nvptx/Tools.h"
-#include "backends/nvptx/ptx/Module.h"
+#include "backends/Backend.h"
 #include "codegen/driver/Backends.h"
 #include "runtime/plan/List.h"
 
@@ -19,9 +17,8 @@ namespace h3 {
 /// An operator compiled for a target, with what was made of it so far. Calls of one process share
 /// it: compiling takes far longer than most calls.
 struct RunnableImage {
-  nvptx::Image image;
-  std::optional<ptx::Module> module;       ///< of the PTX interpreter
-  std::optional<nvptx::Assembly> assembly; ///< of the assembler
+  Image image;
+  std::optional<Assembly> assembly; ///< once it was asked for
 };
 
 /// The operator of \p call, compiled for \p target. The names of all variants are in \p result.
@@ -31,7 +28,7 @@ std::shared_ptr<RunnableImage> compileForRun(const BoundCall &call, const Target
 
 /// The launch plan of \p image; only with the variant that the request of \p call names, if it
 /// names one. Empty if there is none of that name, which is in \p result.
-std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const nvptx::Image &image,
+std::optional<plan::OperatorPlan> planForRun(const BoundCall &call, const Image &image,
                                              RunResult &result);
 
 /// The launches of a call. They stay valid when the object moves.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "backends/nvptx/Compile.h"
+#include "backends/Backend.h"
 #include "codegen/driver/Driver.h"
 #include "codegen/driver/Specs.h"
 #include "codegen/kernel/Candidates.h"
@@ -16,7 +16,7 @@ namespace {
 
 struct SchedulesOptions {
   SpecOptions specs;
-  std::string path, target = "90";
+  std::string path, target = "sm_90";
   InstanceChoice choice;
   unsigned access = 16, most = 8;
   int64_t length = 4096;
@@ -56,13 +56,10 @@ void printJob(const Job &job, const SchedulesOptions &options) {
 }
 
 ExitCode listSchedules(const SchedulesOptions &options) {
-  const Target *target = findTarget("sm_" + options.target);
-  if (!target)
-    target = findTarget(options.target);
-  if (!target) {
-    printError("unknown target '" + options.target + "'; there are: " + targetNames());
+  const std::vector<const Target *> targets = targetsNamed({options.target});
+  if (targets.empty())
     return ExitCode::BadInput;
-  }
+  const Target &target = *targets.front();
   LoadedSpec spec;
   std::vector<OperatorInstances> operators =
       loadInstances(options.path, options.specs, options.choice, spec);
@@ -74,7 +71,7 @@ ExitCode listSchedules(const SchedulesOptions &options) {
       "length is known at run time): elements, accesses, exchanges between threads, and what\n"
       "a thread costs by itself; more where a thread holds so much that few fit.\n",
       options.length);
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   for (const OperatorInstances &chosen : operators)
     for (const auto &program : chosen.programs) {
       std::string error, types;
@@ -85,7 +82,7 @@ ExitCode listSchedules(const SchedulesOptions &options) {
         printError(program->name + ": " + error);
         return ExitCode::BadInput;
       }
-      fmt::print("\n{}{} for {}\n", program->name, types, target->name);
+      fmt::print("\n{}{} for {}\n", program->name, types, target.name);
       for (size_t number = 0; number < prepared->cases.size(); ++number) {
         for (const plan::Condition &guard : prepared->cases[number].guards)
           fmt::print("  where {}\n", guard.text);
@@ -95,7 +92,8 @@ ExitCode listSchedules(const SchedulesOptions &options) {
           printJob(job, options);
         }
         fmt::print("  variants\n");
-        for (const KernelSchedule &schedule : nvptx::schedulesFor(*program, *target, jobs, error))
+        for (const KernelSchedule &schedule :
+             backendOf(target).schedules(*program, target, jobs, error))
           fmt::print("    {:<16} {}\n", schedule.name(), schedule.text());
       }
     }
@@ -109,7 +107,7 @@ void registerSchedules(CLI::App &app, Outcome outcome) {
   CLI::App *command = app.add_subcommand(
       "schedules", "List the legal schedules of an operator with the estimate behind the choice");
   command->add_option("SPEC", options->path, "The spec")->required();
-  command->add_option("--sm", options->target, "The target");
+  command->add_option("--target,--sm", options->target, "The target")->type_name("TARGET");
   options->choice.addTo(*command);
   command->add_option("--access", options->access, "The widest access in bytes; 1: single elements")
       ->check(CLI::IsMember({1, 2, 4, 8, 16, 32}));

@@ -5,6 +5,7 @@
 
 #include "dsl/scalar/SpecialFunctions.h"
 
+#include "dsl/scalar/Arithmetic.h"
 #include "dsl/scalar/FloatFormat.h"
 #include "dsl/scalar/SpecialFunctionTables.h"
 
@@ -15,6 +16,10 @@ namespace h3::scalar {
 namespace {
 
 constexpr Bits infinityBits = F32::overflow;
+template <int Exponent> constexpr Bits twoTo = Bits(F32::bias + Exponent) << F32::fractionBits;
+constexpr Bits one = twoTo<0>, smallestNormal = twoTo<-126>;
+constexpr Bits minus126 = std::bit_cast<uint32_t>(-126.0f),
+               minus24 = std::bit_cast<uint32_t>(-24.0f);
 
 /// x * x without the partial products of weight below 2^18, in units of 2^19. \p x has at most 17
 /// bits. Bits i and j of x meet in both orders, and each is cut on its own; above bit 8 nothing is
@@ -41,14 +46,22 @@ constexpr Polynomial ex2Polynomial = {17, 0, 13, 0, 0x77E2, 15};
 constexpr Polynomial rcpPolynomial = {16, 1, 13, 0, 0x47E7, 15};
 constexpr Polynomial sqrtPolynomial = {17, 0, 15, 1, 0x7FFF, 17};
 
-/// The significand y for the reduced argument \p f.
+constexpr Polynomial lg2Polynomial = {17, 0, 12, 1, 0x3345, 2};
+
+/// The polynomial for the reduced argument \p f.
 template <size_t N>
-uint32_t evaluate(const Polynomial &p, const std::array<Segment, N> &segments, uint32_t f) {
+int64_t evaluate64(const Polynomial &p, const std::array<Segment, N> &segments, uint32_t f) {
   const Segment &c = segments[f >> p.xBits];
   uint32_t x = f & ((uint32_t(1) << p.xBits) - 1);
   int64_t y = (int64_t(c.c0) << p.shift0) + int64_t(c.c1) * x +
               int64_t(c.c2) * square(x << p.squareScale) * (int64_t(1) << p.shift2) + p.rounding;
-  return static_cast<uint32_t>(y >> p.shift);
+  return y >> p.shift;
+}
+
+/// Of the functions whose polynomial is the significand y itself.
+template <size_t N>
+uint32_t evaluate(const Polynomial &p, const std::array<Segment, N> &segments, uint32_t f) {
+  return static_cast<uint32_t>(evaluate64(p, segments, f));
 }
 
 /// Joins a biased exponent, 0 allowed, and a significand; y == 2^24 carries into the exponent.
@@ -147,6 +160,52 @@ Bits ex2ApproxFtz(Bits a) {
   if (exponent <= 0) [[unlikely]]
     return 0;
   return assemble(exponent, evaluate(ex2Polynomial, ex2Segments, f));
+}
+
+Bits lg2ApproxFtz(Bits a) {
+  if (isNaN<F32>(a)) [[unlikely]]
+    return F32::nan;
+  const int field = static_cast<int>(magnitude<F32>(a) >> 23);
+  if (field == 0) [[unlikely]]
+    return withSign<F32>(infinityBits, true);
+  if (isNegative<F32>(a)) [[unlikely]]
+    return F32::nan;
+  if (a == infinityBits) [[unlikely]]
+    return a;
+  if (a == one) [[unlikely]]
+    return 0;
+  // In units of 2^-36.
+  int64_t sum =
+      evaluate64(lg2Polynomial, lg2Segments, static_cast<uint32_t>(a & F32::fractionMask)) +
+      (int64_t(field - F32::bias) << 36);
+  const bool negative = sum < 0;
+  if (negative)
+    sum = ~sum;
+  if (sum == 0) [[unlikely]]
+    return withSign<F32>(0, negative);
+  const int width = std::bit_width(static_cast<uint64_t>(sum));
+  const uint64_t significand = static_cast<uint64_t>(sum) << (64 - width) >> 40;
+  return withSign<F32>(assemble(F32::bias + width - 37, static_cast<uint32_t>(significand)),
+                       negative);
+}
+
+Bits rcpApprox(Bits a) {
+  const Bits size = magnitude<F32>(a);
+  const Bits scale = size < smallestNormal ? twoTo<24> : size > twoTo<126> ? twoTo<-2> : one;
+  return mul<F32>(scale, rcpApproxFtz(mul<F32>(a, scale)));
+}
+
+Bits ex2Approx(Bits a) {
+  if (isNaN<F32>(a) || compare<F32>(a, minus126) != Ordering::Less)
+    return ex2ApproxFtz(a);
+  const Bits root = ex2ApproxFtz(mul<F32>(a, twoTo<-1>));
+  return mul<F32>(root, root);
+}
+
+Bits lg2Approx(Bits a) {
+  if (magnitude<F32>(a) >= smallestNormal)
+    return lg2ApproxFtz(a);
+  return add<F32>(lg2ApproxFtz(mul<F32>(a, twoTo<24>)), minus24);
 }
 
 Bits approximate(Approximation function, Bits a) {

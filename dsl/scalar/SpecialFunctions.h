@@ -47,6 +47,26 @@ Bits rcpApproxFtz(Bits a);
 /// become +0. Operands of 128 and above give +infinity, of -128 and below +0.
 Bits ex2ApproxFtz(Bits a);
 
+/// lg2.approx.ftz.f32, about log2(a). The sum of exponent and fraction has 36 bits behind the
+/// point, of which the first 24 significant ones are kept; below one it is the ones' complement.
+/// Zeros and subnormals give -infinity, +infinity itself, everything below zero NaN.
+Bits lg2ApproxFtz(Bits a);
+
+// Without ftz the assembler puts scaling around the unit's instruction (read from its machine code,
+// ptxas 13.0). These have no name in the language; the PTX interpreter runs them in PTX from
+// elsewhere.
+
+/// rcp.approx.f32: operands below 2^-126 are multiplied by 2^24, those above 2^126 by 2^-2, and so
+/// is the result.
+Bits rcpApprox(Bits a);
+
+/// ex2.approx.f32: an operand below -126 is halved, and the result squared.
+Bits ex2Approx(Bits a);
+
+/// lg2.approx.f32: an operand below 2^-126 is multiplied by 2^24, and 24 subtracted from the
+/// result.
+Bits lg2Approx(Bits a);
+
 } // namespace h3::scalar
 
 #endif // H3_DSL_SCALAR_SPECIALFUNCTIONS_H

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/List.h"
 
+#include "backends/Backend.h"
 #include "backends/nvptx/Tools.h"
 #include "backends/nvptx/ptx/Interpreter.h"
 #include "backends/nvptx/ptx/Reader.h"
@@ -27,9 +28,9 @@
 namespace h3::test {
 namespace {
 
-std::optional<nvptx::Image> compileOne(const Instance &instance, const Target &target,
-                                       std::string &error) {
-  static const std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+std::optional<Image> compileOne(const Instance &instance, const Target &target,
+                                std::string &error) {
+  static const std::unique_ptr<mlir::MLIRContext> context = makeContext();
   const Program *programs[] = {instance.program};
   return nvptx::compile(*context, programs, target, {}, error);
 }
@@ -39,8 +40,7 @@ uint64_t addressOf(size_t buffer) { return uint64_t(buffer + 1) << 40; }
 
 class PtxMachine : public Machine {
 public:
-  PtxMachine(nvptx::Image image, ptx::Module module, const Target &target)
-      : module(std::move(module)) {
+  PtxMachine(Image image, ptx::Module module, const Target &target) : module(std::move(module)) {
     operatorPlan = std::move(image.plans.front());
     deviceName = "PTX interpreter (" + std::string(target.name) + ")";
   }
@@ -96,7 +96,7 @@ private:
 
 class CudaMachine : public Machine {
 public:
-  CudaMachine(nvptx::Image image, nvptx::Assembly assembly, cuda::Session opened)
+  CudaMachine(Image image, Assembly assembly, cuda::Session opened)
       : assembly(std::move(assembly)), session(std::move(opened)) {
     operatorPlan = std::move(image.plans.front());
     deviceName = session.deviceName();
@@ -125,7 +125,7 @@ public:
   }
 
   std::string launch(const plan::Launch &launch) override {
-    auto failure = session.run(std::as_bytes(std::span(assembly.cubin)),
+    auto failure = session.run(std::as_bytes(std::span(assembly.bytes)),
                                operatorPlan.variants[launch.variant].entry, launch);
     return failure ? failure->message : "";
   }
@@ -154,7 +154,7 @@ private:
     uint64_t address = 0;
     size_t size = 0;
   };
-  nvptx::Assembly assembly;
+  Assembly assembly;
   cuda::Session session;
   std::vector<Slot> slots;
   std::vector<uint64_t> addresses;
@@ -195,12 +195,11 @@ std::vector<std::vector<bool>> covered(const Instance &instance, const DrawnCall
 
 std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &target,
                                         std::string &error) {
-  std::optional<nvptx::Image> image = compileOne(instance, target, error);
+  std::optional<Image> image = compileOne(instance, target, error);
   return image ? makePtxMachine(std::move(*image), target, error) : nullptr;
 }
 
-std::unique_ptr<Machine> makePtxMachine(nvptx::Image image, const Target &target,
-                                        std::string &error) {
+std::unique_ptr<Machine> makePtxMachine(Image image, const Target &target, std::string &error) {
   auto module = ptx::read(image.text);
   if (!module) {
     error = module.error().message();
@@ -225,14 +224,14 @@ std::unique_ptr<Machine> makeCudaMachine(const Instance &instance, std::string &
     error = "there is no target " + name + " for " + session->deviceName();
     return nullptr;
   }
-  std::optional<nvptx::Tool> ptxas = nvptx::findTool("ptxas", "", "H3GEN_PTXAS", error);
+  std::optional<Tool> ptxas = nvptx::findTool("ptxas", "", "H3GEN_PTXAS", error);
   if (!ptxas)
     return nullptr;
   isMissing = false;
-  std::optional<nvptx::Image> image = compileOne(instance, *target, error);
+  std::optional<Image> image = compileOne(instance, *target, error);
   if (!image)
     return nullptr;
-  std::optional<nvptx::Assembly> assembly = nvptx::assemble(*ptxas, image->text, *target, error);
+  std::optional<Assembly> assembly = nvptx::assemble(*ptxas, image->text, *target, error);
   if (!assembly)
     return nullptr;
   return std::make_unique<CudaMachine>(std::move(*image), std::move(*assembly),

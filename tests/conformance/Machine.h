@@ -57,8 +57,7 @@ std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &
                                         std::string &error);
 
 /// For an image of one instance that was compiled elsewhere.
-std::unique_ptr<Machine> makePtxMachine(nvptx::Image image, const Target &target,
-                                        std::string &error);
+std::unique_ptr<Machine> makePtxMachine(Image image, const Target &target, std::string &error);
 
 /// The first device, for exactly its capability. Empty with \p error set; \p isMissing if this
 /// machine has no device, driver or assembler.

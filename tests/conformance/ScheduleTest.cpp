@@ -11,6 +11,7 @@
 #include "DrawnSchedule.h"
 #include "Operators.h"
 #include "Summary.h"
+#include "backends/Backend.h"
 
 #include "codegen/kernel/Prepare.h"
 
@@ -58,7 +59,7 @@ protected:
   void run(Case &where, const KernelSchedule &schedule, Engine &engine, Tally &tally);
   bool serve(Case &where, Machine &machine, const Expected &expected, Tally &tally);
 
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   const Target &target = *findTarget("sm_90");
   Drawn drawn;
 };
@@ -88,8 +89,8 @@ void PtxSchedule::run(Case &where, const KernelSchedule &schedule, Engine &engin
   const Instance &instance = *where.instance;
   const std::vector<Job> &jobs = where.prepared->jobs[where.number];
   std::string error;
-  std::optional<nvptx::Image> image = nvptx::compileVariant(
-      *context, *instance.program, *where.prepared, where.number, schedule, target, error);
+  std::optional<Image> image = nvptx::compileVariant(*context, *instance.program, *where.prepared,
+                                                     where.number, schedule, target, error);
   if (!image) {
     EXPECT_FALSE(error.starts_with("internal error")) << error;
     ++drawn.impossible[error];

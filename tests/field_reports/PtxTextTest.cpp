@@ -12,6 +12,7 @@
 
 #include "Calls.h"
 
+#include "backends/Backend.h"
 #include "backends/Target.h"
 #include "backends/nvptx/Compile.h"
 
@@ -111,7 +112,7 @@ class FieldReportsText : public testing::TestWithParam<std::string> {};
 
 TEST_P(FieldReportsText, S03_NothingInPtxMayBeFusedOrFlushed) {
   const Target &target = *findTarget(GetParam());
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   unsigned compiled = 0;
   for (const std::string &spec : specsFor(GetParam())) {
     Diagnostics diagnostics;
@@ -144,7 +145,7 @@ TEST(PtxFieldReportsText, S03_TheScanSeesFaults) {
   std::vector<OperatorInstances> all = instances(specNamed("scaled_residual.spec"), diagnostics);
   std::vector<const Program *> programs = pointers(all.front());
   std::string error;
-  auto image = nvptx::compile(*nvptx::makeContext(), programs, target, {}, error);
+  auto image = nvptx::compile(*makeContext(), programs, target, {}, error);
   ASSERT_TRUE(image) << error;
   const Admitted admitted(programs, target);
   ASSERT_EQ(firstFault(image->text, admitted), "");

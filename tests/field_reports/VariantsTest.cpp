@@ -10,6 +10,7 @@
 
 #include "Calls.h"
 
+#include "backends/Backend.h"
 #include "backends/Target.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/ptx/Interpreter.h"
@@ -26,17 +27,17 @@ namespace h3::test {
 namespace {
 
 /// Every operator of a spec, compiled; by \p schedule alone if there is one.
-std::vector<nvptx::Image> imagesOf(const std::string &spec, std::string_view target,
-                                   const std::string &schedule = "") {
-  static const std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
-  std::vector<nvptx::Image> images;
+std::vector<Image> imagesOf(const std::string &spec, std::string_view target,
+                            const std::string &schedule = "") {
+  static const std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  std::vector<Image> images;
   Diagnostics diagnostics;
   for (const OperatorInstances &instance : instances(specNamed(spec), diagnostics)) {
     std::vector<const Program *> programs;
     for (const auto &program : instance.programs)
       programs.push_back(program.get());
     std::string error;
-    nvptx::Options options;
+    ImageOptions options;
     options.schedule = schedule;
     auto image = nvptx::compile(*context, programs, *findTarget(target), options, error);
     EXPECT_TRUE(image) << spec << ", " << target << ": " << error;
@@ -52,7 +53,7 @@ std::vector<nvptx::Image> imagesOf(const std::string &spec, std::string_view tar
 using Roundings = std::map<std::string, unsigned>;
 
 /// By entry.
-std::map<std::string, Roundings> roundingsOf(const nvptx::Image &image) {
+std::map<std::string, Roundings> roundingsOf(const Image &image) {
   static const std::regex operation(
       R"(^\s*(?:@!?%\w+\s+)?((?:add|sub|mul|fma|div|sqrt|cvt|rsqrt|ex2|rcp)(?:\.\w+)*?)(x2)?[\s;])");
   static const std::regex entry(R"(\.entry\s+(\w+))");
@@ -90,7 +91,7 @@ std::string operationsOf(KernelSchedule schedule) {
 /// The entries of an instance of an operator: by schedule, as operationsOf has it.
 using Entries = std::map<std::string, Roundings>;
 
-std::vector<Entries> entriesOf(const nvptx::Image &image) {
+std::vector<Entries> entriesOf(const Image &image) {
   const auto roundings = roundingsOf(image);
   std::vector<Entries> result;
   for (const plan::OperatorPlan &plan : image.plans) {
@@ -111,11 +112,11 @@ TEST(PtxFieldReportsVariants, S19_TargetsRoundTheSameOperations) {
   for (const char *spec : {"qk_norm_rope.spec", "residual_rms_norm.spec", "scaled_residual.spec",
                            "swiglu.spec", "linear_weight_f16.spec"}) {
     std::vector<std::vector<Entries>> expected;
-    for (const nvptx::Image &image : imagesOf(spec, "sm_90"))
+    for (const Image &image : imagesOf(spec, "sm_90"))
       expected.push_back(entriesOf(image));
     for (const char *target : {"sm_100", "sm_103", "sm_120"}) {
       SCOPED_TRACE(std::string(spec) + ", " + target);
-      std::vector<nvptx::Image> images = imagesOf(spec, target);
+      std::vector<Image> images = imagesOf(spec, target);
       ASSERT_EQ(images.size(), expected.size());
       unsigned compared = 0;
       for (size_t k = 0; k < images.size(); ++k) {
@@ -124,7 +125,7 @@ TEST(PtxFieldReportsVariants, S19_TargetsRoundTheSameOperations) {
         for (size_t instance = 0; instance < entries.size(); ++instance)
           for (const auto &[schedule, roundings] : entries[instance]) {
             if (!expected[k][instance].contains(schedule)) {
-              std::vector<nvptx::Image> same = imagesOf(spec, "sm_90", schedule);
+              std::vector<Image> same = imagesOf(spec, "sm_90", schedule);
               ASSERT_EQ(same.size(), images.size());
               expected[k][instance].merge(entriesOf(same[k])[instance]);
             }
@@ -149,7 +150,7 @@ TEST(PtxFieldReportsVariants, S22_PtxHasTheTargetsFirstVersion) {
       {"sm_121", "8.8"}};
   for (const auto &[target, version] : versions)
     for (const char *spec : {"swiglu.spec", "qk_norm_rope.spec"})
-      for (const nvptx::Image &image : imagesOf(spec, target)) {
+      for (const Image &image : imagesOf(spec, target)) {
         const size_t at = image.text.find(".version ");
         ASSERT_NE(at, std::string::npos);
         const bool isWide = image.text.find(".v8.b32") != std::string::npos;
@@ -167,8 +168,8 @@ TEST(PtxFieldReportsVariants, S22_PtxHasTheTargetsFirstVersion) {
 //===----------------------------------------------------------------------===//
 
 /// The plan of swiglu for f16 on sm_90.
-const nvptx::Image &swiglu() {
-  static const nvptx::Image image = std::move(imagesOf("swiglu.spec", "sm_90").front());
+const Image &swiglu() {
+  static const Image image = std::move(imagesOf("swiglu.spec", "sm_90").front());
   return image;
 }
 

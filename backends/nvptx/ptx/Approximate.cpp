@@ -29,11 +29,12 @@ Handler modelOf(const Instruction &instruction, const Op &op) {
     return approximate<scalar::rsqrtApprox>;
   case Opcode::Sqrt:
     return approximate<scalar::sqrtApprox>;
-  // The forms without .ftz have subnormal results that no model gives.
   case Opcode::Rcp:
-    return op.is(FlagFtz) ? approximate<scalar::rcpApproxFtz> : nullptr;
+    return op.is(FlagFtz) ? approximate<scalar::rcpApproxFtz> : approximate<scalar::rcpApprox>;
   case Opcode::Ex2:
-    return op.is(FlagFtz) ? approximate<scalar::ex2ApproxFtz> : nullptr;
+    return op.is(FlagFtz) ? approximate<scalar::ex2ApproxFtz> : approximate<scalar::ex2Approx>;
+  case Opcode::Lg2:
+    return op.is(FlagFtz) ? approximate<scalar::lg2ApproxFtz> : approximate<scalar::lg2Approx>;
   default:
     return nullptr;
   }

@@ -26,7 +26,7 @@ namespace {
 struct BundleOptions {
   SpecOptions specs;
   std::string path, output;
-  std::string ptxas;
+  std::string assembler;
   unsigned threads = 0; ///< 0: one for each of the machine's
   bool ptxOnly = false;
   bool noCache = false;
@@ -124,21 +124,27 @@ bool BundleCommand::loadProbes() {
   return true;
 }
 
-/// A ptxas that is named must be there; one that is not found leaves PTX alone.
+/// An assembler that is named must be there; without one that is looked for, images remain as they
+/// are compiled.
 bool BundleCommand::findTools() {
   if (options.ptxOnly)
     return true;
-  std::string error;
-  settings.ptxas = nvptx::findTool("ptxas", options.ptxas, "H3GEN_PTXAS", error);
-  if (settings.ptxas)
-    return true;
-  outcome = ExitCode::Lacking;
-  if (!options.ptxas.empty() || std::getenv("H3GEN_PTXAS")) {
-    printError(error);
-    return false;
+  for (const OperatorSetFile::Target &row : set.targets) {
+    if (settings.assemblers.contains(row.target->backend))
+      continue;
+    Ability ability =
+        backendOf(*row.target).ability(*row.target, Step::Assemble, options.assembler);
+    if (!ability) {
+      outcome = ExitCode::Lacking;
+      const bool isNamed = !options.assembler.empty() || std::getenv("H3GEN_PTXAS");
+      printError(ability.obstacle + (isNamed ? ""
+                                             : "; the bundle holds PTX alone, which a host must "
+                                               "allow to be used"));
+      if (isNamed)
+        return false;
+    }
+    settings.assemblers.emplace(row.target->backend, std::move(ability));
   }
-  printError("no cubins: " + error +
-             "; the bundle holds PTX alone, which a host must allow to be used");
   return true;
 }
 
@@ -308,7 +314,9 @@ bundle::Contents BundleCommand::assembleContents() {
   bundle::Contents contents;
   contents.name = set.name;
   contents.compiler = H3GEN_VERSION;
-  contents.assembler = settings.ptxas ? settings.ptxas->version : "";
+  for (const auto &[backend, assembler] : settings.assemblers)
+    if (assembler.tool)
+      contents.assembler = assembler.tool->version;
   for (size_t target = 0; target < set.targets.size(); ++target) {
     const Target &row = *set.targets[target].target;
     bundle::OperatorSet &result = contents.sets.emplace_back();
@@ -377,7 +385,7 @@ void registerBundle(CLI::App &app, Outcome outcome) {
   command->add_flag("--allow-missing", options->allowMissing,
                     "Leave out operators that a target has no code for; its set is incomplete");
   command->add_flag("--ptx-only", options->ptxOnly, "Do not look for ptxas");
-  command->add_option("--ptxas", options->ptxas, "The ptxas to use");
+  command->add_option("--ptxas", options->assembler, "The ptxas to use");
   command
       ->add_option("-j,--jobs", options->threads,
                    "Images compiled at once; as many as the machine runs")

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/Target.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/ptx/Interpreter.h"
@@ -46,7 +47,7 @@ int main(int argc, char **argv) {
     return fail(diagnostics.renderText());
   std::vector<OperatorInstances> operators = instances(spec, diagnostics);
   std::string error;
-  auto context = nvptx::makeContext();
+  auto context = makeContext();
   const Program *programs[] = {operators[0].programs[0].get()};
   auto image = nvptx::compile(*context, programs, *target, {}, error);
   if (!image)

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/ptx/Reader.h"
 #include "codegen/driver/Run.h"
@@ -153,7 +154,7 @@ public:
     auto all = instances(spec, diagnostics);
     const Program *programs[] = {all.front().programs.front().get()};
     std::string error;
-    auto context = nvptx::makeContext();
+    auto context = makeContext();
     auto image = nvptx::compile(*context, programs, *findTarget("sm_90"), {}, error);
     EXPECT_TRUE(image) << error;
     text = image->text;

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/Tools.h"
 #include "codegen/driver/Specs.h"
@@ -33,9 +34,9 @@ constexpr const char *operatorsOfH3[] = {"qk_norm_rope", "swiglu", "scaled_resid
                                          "linear_weight_f16", "residual_rms_norm"};
 
 /// By entry.
-using Usage = std::map<std::string, nvptx::KernelUsage>;
+using Usage = std::map<std::string, KernelUsage>;
 
-Usage usageOf(const std::string &name, const nvptx::Tool &ptxas, const Target &target) {
+Usage usageOf(const std::string &name, const Tool &ptxas, const Target &target) {
   LoadedSpec spec;
   Diagnostics diagnostics;
   std::vector<OperatorInstances> operators;
@@ -43,7 +44,7 @@ Usage usageOf(const std::string &name, const nvptx::Tool &ptxas, const Target &t
     operators = instances(spec, diagnostics);
   EXPECT_TRUE(diagnostics.empty()) << diagnostics.renderText();
   Usage usage;
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   for (const OperatorInstances &entry : operators) {
     std::vector<const Program *> programs;
     for (const std::unique_ptr<Program> &program : entry.programs)
@@ -66,14 +67,14 @@ Usage usageOf(const std::string &name, const nvptx::Tool &ptxas, const Target &t
   return usage;
 }
 
-std::string line(const std::string &entry, const nvptx::KernelUsage &usage) {
+std::string line(const std::string &entry, const KernelUsage &usage) {
   return fmt::format("{:<48} {:>9} {:>7} {:>6} {:>7}\n", entry, usage.registers, usage.spillBytes,
                      usage.localBytes, usage.sharedBytes);
 }
 
-std::string versionLine(const nvptx::Tool &ptxas) { return "ptxas " + ptxas.version + "\n"; }
+std::string versionLine(const Tool &ptxas) { return "ptxas " + ptxas.version + "\n"; }
 
-std::string table(const Usage &usage, const nvptx::Tool &ptxas) {
+std::string table(const Usage &usage, const Tool &ptxas) {
   std::string text =
       "# What the kernels of the H3 set occupy on sm_90, as RegistersTest.cpp "
       "compares it: registers of a thread,\n"
@@ -156,7 +157,7 @@ TEST(Registers, LocalMemoryAndSharedMemoryAreSeen) {
                                   *findTarget("sm_90"), error);
   ASSERT_TRUE(assembly) << error;
   ASSERT_EQ(assembly->usage.size(), 1u);
-  const nvptx::KernelUsage &usage = assembly->usage.at("local");
+  const KernelUsage &usage = assembly->usage.at("local");
   EXPECT_EQ(usage.localBytes, 160u);
   EXPECT_EQ(usage.sharedBytes, 64u);
   EXPECT_EQ(usage.spillBytes, 0u);

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
 #include "codegen/driver/Specs.h"
 
@@ -24,10 +25,10 @@ using plan::DType;
 using plan::Tensor;
 
 /// The operators of a spec for a target, without their PTX.
-const std::vector<nvptx::Image> &imagesOf(const std::string &spec, const std::string &target) {
-  static std::map<std::string, std::vector<nvptx::Image>> known;
-  static const std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
-  std::vector<nvptx::Image> &images = known[spec + target];
+const std::vector<Image> &imagesOf(const std::string &spec, const std::string &target) {
+  static std::map<std::string, std::vector<Image>> known;
+  static const std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  std::vector<Image> &images = known[spec + target];
   if (!images.empty())
     return images;
   LoadedSpec loaded;
@@ -37,8 +38,8 @@ const std::vector<nvptx::Image> &imagesOf(const std::string &spec, const std::st
     std::vector<const Program *> programs;
     for (const std::unique_ptr<Program> &program : entry.programs)
       programs.push_back(program.get());
-    nvptx::Options options;
-    options.stage = nvptx::Stage::Mlir;
+    ImageOptions options;
+    options.stage = Stage::Mlir;
     std::string error;
     auto image = nvptx::compile(*context, programs, *findTarget(target), options, error);
     EXPECT_TRUE(image) << spec << ", " << target << ": " << error;
@@ -227,7 +228,7 @@ TEST(Variants, IndicesAreWideWhereTheyMust) {
 TEST(Variants, GridsAreOfOneAxis) {
   for (const char *spec : {"qk_norm_rope", "swiglu", "scaled_residual", "residual_rms_norm",
                            "linear_weight_f16", "rms_norm", "quant_e4m3"})
-    for (const nvptx::Image &image : imagesOf(spec, "sm_90"))
+    for (const Image &image : imagesOf(spec, "sm_90"))
       for (const plan::OperatorPlan &plan : image.plans)
         for (const plan::Variant &variant : plan.variants)
           for (int axis : {1, 2})
@@ -270,7 +271,7 @@ TEST(Variants, NoneIsOutOfReach) {
   for (const char *spec : {"qk_norm_rope", "swiglu", "scaled_residual", "residual_rms_norm",
                            "linear_weight_f16", "rms_norm", "layer_norm", "quant_e4m3", "softmax"})
     for (const char *target : {"sm_90", "sm_103"}) {
-      for (const nvptx::Image &image : imagesOf(spec, target))
+      for (const Image &image : imagesOf(spec, target))
         for (const plan::OperatorPlan &plan : image.plans) {
           std::vector<std::set<plan::ExprId>> before;
           for (const plan::Variant &variant : plan.variants) {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "backends/nvptx/prove/Prover.h"
+#include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/NanFacts.h"
 #include "backends/nvptx/ptx/Reader.h"
@@ -45,7 +46,7 @@ std::unique_ptr<Compiled> compileOne(const std::string &spec, bool isFile,
   EXPECT_TRUE(diagnostics.empty()) << diagnostics.renderText();
   if (made->operators.empty())
     return nullptr;
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   const Program *programs[] = {&made->program()};
   std::string error;
   auto image = nvptx::compile(*context, programs, *findTarget("sm_90"), {}, error);

@@ -368,9 +368,9 @@ TEST(PtxLaunchFaults, UnknownEntryAndOverlappingRegions) {
 
 TEST(PtxUnsupported, IsNamedBeforeAnythingRuns) {
   Launcher launcher;
-  EXPECT_EQ(launcher.message("mov.u32 %r1, 0;\nlg2.approx.f32 %r0, %r1;"),
-            "PTX line 17: unsupported instruction: the approximation lg2.approx.f32 has no model "
-            "[lg2.approx.f32 %r0, %r1]");
+  EXPECT_EQ(launcher.message("mov.u32 %r1, 0;\nsin.approx.f32 %r0, %r1;"),
+            "PTX line 17: unsupported instruction: the approximation sin.approx.f32 has no model "
+            "[sin.approx.f32 %r0, %r1]");
   EXPECT_EQ(launcher.message("mov.b64 %d1, 0;\nadd.rn.f32x2 %d0, %d1, %d1;"),
             "PTX line 17: unsupported instruction: packed f32 arithmetic has no defined rounding: "
             "the assembler may fuse it [add.rn.f32x2 %d0, %d1, %d1]");

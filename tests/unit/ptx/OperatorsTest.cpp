@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/Target.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/ptx/Interpreter.h"
@@ -122,7 +123,7 @@ void PtxOperators::check(const Shape &shape) {
     for (const auto &program : instance.programs)
       programs.push_back(program.get());
     std::string error;
-    auto context = nvptx::makeContext();
+    auto context = makeContext();
     auto image = nvptx::compile(*context, programs, *target, {}, error);
     ASSERT_TRUE(image) << error;
     auto module = ptx::read(image->text);

@@ -118,7 +118,8 @@ constexpr Bits inf = 0x7F800000, negativeInf = 0xFF800000, nan = 0x7FFFFFFF, zer
                negativeZero = 0x80000000, one = 0x3F800000;
 
 TEST(SpecialValuesTest, AnyNaNGivesTheOneNaN) {
-  for (auto *model : {rsqrtApprox, sqrtApprox, rcpApproxFtz, ex2ApproxFtz})
+  for (auto *model : {rsqrtApprox, sqrtApprox, rcpApproxFtz, ex2ApproxFtz, lg2ApproxFtz, rcpApprox,
+                      ex2Approx, lg2Approx})
     for (Bits a : {0x7F800001, 0x7FC00000, 0x7FFFFFFF})
       for (Bits sign : {zero, negativeZero})
         EXPECT_EQ(model(a | sign), nan);
@@ -189,6 +190,45 @@ TEST(SpecialValuesTest, Ex2) {
   EXPECT_EQ(ex2ApproxFtz(bitsOf(-127.0F)), zero);
   for (int n = -126; n <= 127; ++n)
     EXPECT_EQ(ex2ApproxFtz(bitsOf(static_cast<float>(n))), bitsOf(std::ldexp(1.0F, n)));
+}
+
+TEST(SpecialValuesTest, Lg2) {
+  for (auto *model : {lg2ApproxFtz, lg2Approx}) {
+    EXPECT_EQ(model(zero), negativeInf);
+    EXPECT_EQ(model(negativeZero), negativeInf);
+    EXPECT_EQ(model(inf), inf);
+    EXPECT_EQ(model(negativeInf), nan);
+    EXPECT_EQ(model(one | negativeZero), nan);
+    EXPECT_EQ(model(one), zero);
+    for (int n = 1; n <= 127; ++n)
+      EXPECT_EQ(model(bitsOf(std::ldexp(1.0F, n))), bitsOf(static_cast<float>(n)));
+  }
+  EXPECT_EQ(lg2ApproxFtz(0x007FFFFF), negativeInf); // a subnormal counts as zero
+}
+
+TEST(SpecialValuesTest, WithoutFtzSubnormalsAreKept) {
+  const auto floatOf = [](Bits a) { return std::bit_cast<float>(static_cast<uint32_t>(a)); };
+  EXPECT_EQ(rcpApprox(0x7F000000), 0x00400000U); // 2^127 to 2^-127
+  EXPECT_EQ(rcpApprox(0x00400000), 0x7F000000U);
+  EXPECT_EQ(rcpApprox(0x00000001), inf);
+  EXPECT_EQ(rcpApprox(negativeZero), negativeInf);
+  EXPECT_EQ(rcpApprox(negativeInf), negativeZero);
+  EXPECT_EQ(ex2Approx(negativeInf), zero);
+  for (int n = -148; n <= -128; n += 2)
+    EXPECT_EQ(ex2Approx(bitsOf(static_cast<float>(n))), bitsOf(std::ldexp(1.0F, n))) << n;
+  for (float a = -149.0F; a < -126.0F; a += 0x1p-9F) {
+    const float root = floatOf(ex2ApproxFtz(bitsOf(a / 2)));
+    ASSERT_EQ(ex2Approx(bitsOf(a)), bitsOf(root * root)) << a;
+  }
+  for (Bits a = 0x7E800001; a < 0x7F800000; a += 997)
+    ASSERT_EQ(rcpApprox(a), bitsOf(floatOf(rcpApproxFtz(bitsOf(floatOf(a) / 4))) / 4)) << Hex{a};
+  std::mt19937_64 random(20261201);
+  for (int i = 0; i < 100000; ++i) { // nothing else changes where nothing is subnormal
+    const Bits a = 0x00800000 + random() % (0x7E800000 - 0x00800000);
+    ASSERT_EQ(rcpApprox(a), rcpApproxFtz(a)) << Hex{a};
+    ASSERT_EQ(lg2Approx(a), lg2ApproxFtz(a)) << Hex{a};
+    ASSERT_EQ(ex2Approx(a), ex2ApproxFtz(a)) << Hex{a};
+  }
 }
 
 TEST(SpecialValuesTest, DispatchByName) {

@@ -1,4 +1,4 @@
-//===-- tests/unit/nvptx/TargetTest.cpp - The target table ----------------===//
+//===-- tests/unit/backends/TargetTest.cpp - The target table -------------===//
 // Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
@@ -17,10 +17,10 @@ TEST(Target, EveryNameIsFoundAndUnique) {
   for (const Target &target : targets()) {
     EXPECT_TRUE(names.insert(target.name).second) << target.name;
     EXPECT_EQ(findTarget(target.name), &target);
-    EXPECT_EQ(target.name, "sm_" + std::to_string(target.major * 10 + target.minor) +
-                               std::string(target.suffix));
+    if (target.backend == "nvptx")
+      EXPECT_EQ(target.name, "sm_" + std::to_string(target.major * 10 + target.minor) +
+                                 std::string(target.suffix));
   }
-  EXPECT_EQ(names.size(), 17u);
 }
 
 TEST(Target, OnlyExactNamesMatch) {
