@@ -126,9 +126,8 @@ double exchanges(const Job &job, unsigned threads, const Machine &machine) {
   double sum = 0;
   for (const Phase &phase : job.phases)
     if (ir::ReduceOp reduce = phase.reduce())
-      sum += reduce.getNumResults() *
-             (6.0 * std::min(machine.waveBits(), llvm::Log2_32(threads)) +
-              (threads > machine.waveThreads ? 40 : 0));
+      sum += reduce.getNumResults() * (6.0 * std::min(machine.waveBits(), llvm::Log2_32(threads)) +
+                                       (threads > machine.waveThreads ? 40 : 0));
   return sum;
 }
 
@@ -196,8 +195,8 @@ private:
   void hold(int64_t extent);
   void loop();
   void add(JobSchedule schedule, int64_t extent);
-  /// The widest vector, as far as whole vectors are known to fill the row. Where vectors are joined,
-  /// as many slots of \p order as a vector has elements otherwise.
+  /// The widest vector, as far as whole vectors are known to fill the row. Where vectors are
+  /// joined, as many slots of \p order as a vector has elements otherwise.
   int64_t widestFor(std::optional<int64_t> extent,
                     std::optional<ir::OrderAttr> order = std::nullopt) const {
     int64_t elements = widest;

@@ -36,7 +36,8 @@ std::vector<Candidate> candidates(const Job &job, unsigned accessBytes, const Ro
 /// Empty with \p error set if a job has no legal schedule.
 ///
 /// Which accesses have a variant of their own:
-///   32 bytes  where the machine has them, every job is spread or has rows of a length that the spec
+///   32 bytes  where the machine has them, every job is spread or has rows of a length that the
+///   spec
 ///             fixes, and some access is then as wide
 ///   16, 8     always, as far as rows can have vectors
 ///   4         where an element has 2 bytes or less: pairs of them, for rows that begin at a

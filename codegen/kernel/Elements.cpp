@@ -174,8 +174,8 @@ Value Elements::select(Value whole, ArrayRef<unsigned> lanes) {
   if (lanes.size() == 1)
     return extract(whole, lanes.front());
   SmallVector<int32_t> mask(lanes.begin(), lanes.end());
-  if (mask == llvm::to_vector(llvm::seq<int32_t>(
-                  0, cast<VectorType>(whole.getType()).getNumElements())))
+  if (mask ==
+      llvm::to_vector(llvm::seq<int32_t>(0, cast<VectorType>(whole.getType()).getNumElements())))
     return whole;
   return LLVM::ShuffleVectorOp::create(builder, whole.getLoc(), whole, whole, mask);
 }

@@ -210,8 +210,8 @@ private:
   mlir::IntegerType indexType;
   unsigned accessBytes;
   mlir::Block *head = nullptr;
-  unsigned vector = 1;     ///< elements of what is emitted
-  unsigned leafVector = 1; ///< of the leaf
+  unsigned vector = 1;                ///< elements of what is emitted
+  unsigned leafVector = 1;            ///< of the leaf
   llvm::SmallVector<unsigned> chosen; ///< those of the leaf that are emitted; empty: all
   int soleLane = -1;
   unsigned branchDepth = 0;

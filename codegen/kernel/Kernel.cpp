@@ -288,7 +288,8 @@ std::optional<plan::Variant> emitKernel(ir::OperatorOp op, const std::vector<Job
       remapped.push_back(*job.remapped);
     op = remapped.front().rows->getParentOfType<ir::OperatorOp>();
   }
-  KernelEmitter emitter(op, remapped.empty() ? jobs : remapped, schedule, machine, module, contract);
+  KernelEmitter emitter(op, remapped.empty() ? jobs : remapped, schedule, machine, module,
+                        contract);
   std::optional<plan::Variant> variant = emitter.run(entry);
   error = emitter.error;
   return variant;

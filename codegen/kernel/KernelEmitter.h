@@ -26,8 +26,7 @@ public:
   KernelEmitter(ir::OperatorOp op, const std::vector<Job> &jobs, const KernelSchedule &schedule,
                 const Machine &machine, mlir::gpu::GPUModuleOp module, plan::OperatorPlan &contract)
       : op(op), jobs(jobs), schedule(schedule), machine(machine), contract(contract),
-        guards(contract, op),
-        plan(guards.expressions()), builder(module.getContext()),
+        guards(contract, op), plan(guards.expressions()), builder(module.getContext()),
         indexType(builder.getIntegerType(schedule.indexBits)),
         elements(builder, guards, machine, indexType, schedule.accessBytes), module(module),
         members(builder, elements) {}

@@ -18,9 +18,9 @@ struct Machine {
   unsigned mostThreads = 1024; ///< of a block; 1: a block is one thread
   /// Of a block, in schedules that are chosen, where a team has fewer.
   unsigned usualThreads = 128;
-  int64_t mostHeld = 256;   ///< elements that a thread can hold
-  int64_t usuallyHeld = 64; ///< that it holds in schedules that are chosen
-  unsigned widestAccess = 16; ///< bytes, 16 or 32
+  int64_t mostHeld = 256;          ///< elements that a thread can hold
+  int64_t usuallyHeld = 64;        ///< that it holds in schedules that are chosen
+  unsigned widestAccess = 16;      ///< bytes, 16 or 32
   int64_t sharedBytes = 48 * 1024; ///< that a block has without asking
   /// Elements of a vector in schedules that are chosen; 0: as many as an access of the narrowest
   /// type has.

@@ -35,9 +35,9 @@ struct OrderAtoms {
   std::vector<Atom> atoms;   ///< most significant first
   std::vector<Digit> digits; ///< as in the order
 
-  /// The refinement on \p machine for rows of \p extent elements (empty: known at run time). Empty with \p error
-  /// set if the two do not align, if the order cannot hold the row, or if a chain would be spread
-  /// over threads.
+  /// The refinement on \p machine for rows of \p extent elements (empty: known at run time). Empty
+  /// with \p error set if the two do not align, if the order cannot hold the row, or if a chain
+  /// would be spread over threads.
   static std::optional<OrderAtoms> of(ir::OrderAttr order, std::optional<int64_t> extent,
                                       const Layout &layout, const Machine &machine,
                                       std::string &error);

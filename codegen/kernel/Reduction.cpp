@@ -117,7 +117,7 @@ std::string ReductionEmitter::run() {
   const ir::OrderStage *online = nullptr;
   if (op.getOrder()) {
     std::optional<OrderAtoms> found =
-        OrderAtoms::of(*op.getOrder(), phase.constantExtent(), walk.layout(), error);
+        OrderAtoms::of(*op.getOrder(), phase.constantExtent(), walk.layout(), machine, error);
     if (!found)
       return error;
     atoms = *found;

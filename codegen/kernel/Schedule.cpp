@@ -194,7 +194,8 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   if (!reduce || !reduce.getOrder())
     return {};
   std::string error;
-  std::optional<OrderAtoms> atoms = OrderAtoms::of(*reduce.getOrder(), extent, layout, machine, error);
+  std::optional<OrderAtoms> atoms =
+      OrderAtoms::of(*reduce.getOrder(), extent, layout, machine, error);
   if (!atoms)
     return layout.text() + ": " + error;
   for (const OrderAtoms::Digit &digit : atoms->digits)
@@ -237,8 +238,9 @@ std::string refusal(const Job &job, const JobSchedule &how, const Machine &machi
     break;
   }
   for (auto [index, phase] : llvm::enumerate(job.phases))
-    if (std::string wrong = phaseRefusal(phase, how.layout(index),
-                                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread, machine);
+    if (std::string wrong =
+            phaseRefusal(phase, how.layout(index),
+                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread, machine);
         !wrong.empty())
       return wrong;
   return {};
@@ -282,8 +284,7 @@ static bool keepsPlace(Value index, Value element, int64_t held) {
 }
 
 /// Why \p how cannot fetch the elements that \p job uses of others by shuffles; empty if it can.
-static std::string remapRefusal(const Job &job, const JobSchedule &how,
-                                const Machine &machine) {
+static std::string remapRefusal(const Job &job, const JobSchedule &how, const Machine &machine) {
   for (auto [number, phase] : llvm::enumerate(job.phases))
     for (auto remap : phase.body().getOps<ir::RemapOp>()) {
       const Layout &layout = how.layout(number);

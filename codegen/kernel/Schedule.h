@@ -75,8 +75,8 @@ struct KernelSchedule {
 /// Why \p how cannot run \p job on \p machine; empty if it can.
 std::string refusal(const Job &job, const JobSchedule &how, const Machine &machine);
 
-/// Why \p schedule cannot run \p jobs on \p machine; empty if it can. What depends on sizes that are known at run
-/// time alone becomes a guard of the variant.
+/// Why \p schedule cannot run \p jobs on \p machine; empty if it can. What depends on sizes that
+/// are known at run time alone becomes a guard of the variant.
 std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule,
                     const Machine &machine);
 

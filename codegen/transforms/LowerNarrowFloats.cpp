@@ -55,7 +55,7 @@ struct Format {
 } // namespace
 
 Value narrowFloat(OpBuilder &builder, Location loc, Value value, mlir::Type result,
-             ir::Rounding rounding, bool saturate) {
+                  ir::Rounding rounding, bool saturate) {
   Format from(value.getType()), to(result);
   Bits bits(builder, loc, value.getType(), from.width);
   unsigned shift = from.significandBits - to.significandBits;
@@ -236,8 +236,8 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
       value = integerAsF64(rewriter, loc, value, result);
     else if (from.isF16() || from.isBF16())
       value = arith::ExtFOp::create(rewriter, loc, as(rewriter.getF32Type()), value);
-    rewriter.replaceOp(op,
-                       narrowFloat(rewriter, loc, value, result, op.getRounding(), op.getSaturate()));
+    rewriter.replaceOp(
+        op, narrowFloat(rewriter, loc, value, result, op.getRounding(), op.getSaturate()));
     return success();
   }
 };
