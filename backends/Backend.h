@@ -13,6 +13,7 @@
 
 #include "backends/Image.h"
 #include "backends/Target.h"
+#include "codegen/kernel/Machine.h"
 #include "codegen/kernel/Schedule.h"
 #include "dsl/program/Program.h"
 
@@ -61,10 +62,14 @@ struct Execution {
 
 class Backend {
 public:
+  explicit Backend(std::string_view name) : ownName(name) {}
   virtual ~Backend() = default;
 
   /// As in `targets.def`: "nvptx".
-  virtual std::string_view name() const = 0;
+  std::string_view name() const { return ownName; }
+
+  /// What \p target runs kernels on.
+  virtual Machine machine(const Target &target) const = 0;
 
   /// Whether this machine can take \p step for \p target. \p tool names the program to do it with;
   /// if empty, the backend looks for one.
@@ -93,6 +98,9 @@ public:
   /// or the plan declined the call.
   virtual std::optional<std::string> execute(Image &image, const Target &target,
                                              const Execution &call, std::string &report) const = 0;
+
+private:
+  std::string_view ownName;
 };
 
 /// All backends, in the order of `backends.def`.

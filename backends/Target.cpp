@@ -10,6 +10,7 @@ namespace h3 {
 static constexpr Target table[] = {
 #define H3_NVPTX_TARGET(name, major, minor, suffix, ptx, capabilities)                             \
   {#name, "nvptx", major, minor, suffix, ptx, capabilities},
+#define H3_CPU_TARGET(name, capabilities) {name, "cpu", 0, 0, "", 0, capabilities},
 #include "backends/targets.def"
 };
 

@@ -28,6 +28,15 @@ enum class Capability : uint32_t {
   PackedF32 = 1u << 4,
   /// A grid may be started before the one in front of it has ended, and waits itself.
   DependentLaunch = 1u << 5,
+  /// Of a CPU: the instruction set is AArch64's.
+  Aarch64 = 1u << 6,
+  /// f16 to and from f32, with the rounding to nearest.
+  ConvertF16 = 1u << 7,
+  FusedMultiplyAdd = 1u << 8,
+  /// Vectors of 32 bytes or more.
+  Vectors32Bytes = 1u << 9,
+  X86V3 = ConvertF16 | FusedMultiplyAdd | Vectors32Bytes,
+  Armv8 = Aarch64 | ConvertF16 | FusedMultiplyAdd,
   Hopper = Bf16Arithmetic | ConvertFp8 | BulkCopy | DependentLaunch,
   Blackwell = Hopper | Access32Bytes | PackedF32,
 };
@@ -35,9 +44,9 @@ enum class Capability : uint32_t {
 struct Target {
   std::string_view name;    ///< "sm_90a"
   std::string_view backend; ///< "nvptx"
-  int major, minor;         ///< compute capability, matched exactly
+  int major, minor;         ///< compute capability, matched exactly; 0.0 of a CPU
   std::string_view suffix;  ///< "", "a" or "f"
-  unsigned ptxVersion;      ///< lowest, times 10
+  unsigned ptxVersion;      ///< lowest, times 10; 0 of a CPU
   Capability capabilities;
 
   bool has(Capability asked) const {

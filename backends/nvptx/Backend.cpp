@@ -23,7 +23,9 @@ struct ReadImage : Prepared {
 
 class NvptxBackend : public Backend {
 public:
-  std::string_view name() const override { return "nvptx"; }
+  NvptxBackend() : Backend("nvptx") {}
+
+  Machine machine(const Target &target) const override { return machineOf(target); }
 
   Ability ability(const Target &target, Step step, const std::string &tool) const override;
 

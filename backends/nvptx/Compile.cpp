@@ -39,6 +39,12 @@ using namespace mlir;
 
 namespace h3::nvptx {
 
+Machine machineOf(const h3::Target &target) {
+  Machine machine;
+  machine.widestAccess = target.has(Capability::Access32Bytes) ? 32 : 16;
+  return machine;
+}
+
 namespace {
 
 /// Loads what this backend needs of MLIR beside what every backend has.
@@ -113,18 +119,13 @@ std::string typesOf(const Program &program) {
   return types;
 }
 
-/// Bytes.
-unsigned widestAccess(const h3::Target &target) {
-  return target.has(Capability::Access32Bytes) ? 32 : 16;
-}
-
 /// Why \p target cannot run \p jobs by \p schedule; empty if it can.
 std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule,
                     const h3::Target &target) {
-  if (schedule.accessBytes > widestAccess(target))
+  if (schedule.accessBytes > machineOf(target).widestAccess)
     return std::string(target.name) + " has no accesses of " +
            std::to_string(schedule.accessBytes) + " bytes";
-  return h3::refusal(jobs, schedule);
+  return h3::refusal(jobs, schedule, machineOf(target));
 }
 
 /// The first PTX version, times 10, in which `L1::no_allocate` exists, and accesses of 32 bytes.
@@ -209,7 +210,8 @@ bool Compilation::addVariant(const Program &program, const PreparedOperator &pre
   std::string name = types + schedule.name() + suffix;
   std::string entry = "h3_" + program.name + "__" + std::string(target.name) + "__" + name;
   std::optional<plan::Variant> variant =
-      emitKernel(special.op(), prepared.jobs[number], schedule, entry, kernels, contract, error);
+      emitKernel(special.op(), prepared.jobs[number], schedule, machineOf(target), entry, kernels,
+                 contract, error);
   if (!variant)
     return false;
   variant->name = name;
@@ -331,7 +333,7 @@ constexpr Tuned tuned[] = {
 
 std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &target,
                                          const std::vector<Job> &jobs, std::string &error) {
-  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, error, widestAccess(target));
+  std::vector<KernelSchedule> schedules = chooseSchedules(jobs, machineOf(target), error);
   // A hint is no reason for an image that older drivers refuse.
   for (KernelSchedule &schedule : schedules)
     schedule.streamsLoads = schedule.streamsStores = target.ptxVersion >= hintsVersion;

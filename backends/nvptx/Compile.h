@@ -24,6 +24,9 @@ struct PreparedOperator; // codegen/kernel/Prepare.h
 
 namespace h3::nvptx {
 
+/// What a target runs kernels on.
+Machine machineOf(const Target &target);
+
 /// The variants that \p target gets of an operator's jobs, best first: those that were measured
 /// (tuned.def), the others by the estimate. Empty with \p error set.
 std::vector<KernelSchedule> schedulesFor(const Program &program, const Target &target,

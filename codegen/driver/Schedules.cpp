@@ -36,10 +36,10 @@ std::string describe(const Job &job) {
   return text;
 }
 
-void printJob(const Job &job, const SchedulesOptions &options) {
+void printJob(const Job &job, const Machine &machine, const SchedulesOptions &options) {
   std::string reason;
   std::vector<Candidate> all =
-      candidates(job, options.access == 1 ? 0 : options.access, {options.length}, reason);
+      candidates(job, options.access == 1 ? 0 : options.access, {options.length}, machine, reason);
   if (all.empty()) {
     fmt::print("    {}\n", reason);
     return;
@@ -89,7 +89,7 @@ ExitCode listSchedules(const SchedulesOptions &options) {
         const std::vector<Job> &jobs = prepared->jobs[number];
         for (auto [index, job] : llvm::enumerate(jobs)) {
           fmt::print("  job {} of {}: {}\n", index + 1, jobs.size(), describe(job));
-          printJob(job, options);
+          printJob(job, backendOf(target).machine(target), options);
         }
         fmt::print("  variants\n");
         for (const KernelSchedule &schedule :

@@ -18,8 +18,6 @@ using Place = LayoutDigit::Place;
 
 namespace {
 
-constexpr int64_t mostThreads = 1024, mostRegisters = 64;
-
 /// A digit while a layout is made up, least significant first.
 struct Draft {
   bool isThread;
@@ -28,7 +26,7 @@ struct Draft {
 
 /// The order's own digits as far as \p extent reaches: named digits are threads, walked ones and
 /// the open one registers. Threads beyond what a block has become registers too.
-std::vector<Draft> draftOf(ir::OrderAttr order, int64_t extent) {
+std::vector<Draft> draftOf(ir::OrderAttr order, int64_t extent, const Machine &machine) {
   std::vector<Draft> draft;
   int64_t left = extent, threads = 1;
   ArrayRef<ir::OrderDigit> digits = order.getDigits();
@@ -37,7 +35,7 @@ std::vector<Draft> draftOf(ir::OrderAttr order, int64_t extent) {
     if (llvm::isPowerOf2_64(radix))
       radix = std::min<int64_t>(radix, llvm::PowerOf2Ceil(left));
     bool isThread = digits[i].name && llvm::isPowerOf2_64(radix) && digits[i].radix &&
-                    threads * radix <= mostThreads;
+                    threads * radix <= machine.mostThreads;
     if (isThread)
       threads *= radix;
     draft.push_back({isThread, radix});
@@ -124,16 +122,16 @@ Layout layoutOf(const std::vector<Draft> &draft, int64_t widest, bool withLoop, 
 }
 
 /// Butterflies, and shared memory where a team has warps.
-double exchanges(const Job &job, unsigned threads) {
+double exchanges(const Job &job, unsigned threads, const Machine &machine) {
   double sum = 0;
   for (const Phase &phase : job.phases)
     if (ir::ReduceOp reduce = phase.reduce())
-      sum += reduce.getNumResults() *
-             (6.0 * std::min(5u, llvm::Log2_32(threads)) + (threads > 32 ? 40 : 0));
+      sum += reduce.getNumResults() * (6.0 * std::min(machine.waveBits(), llvm::Log2_32(threads)) +
+                                       (threads > machine.waveThreads ? 40 : 0));
   return sum;
 }
 
-Candidate rate(const Job &job, JobSchedule schedule, int64_t extent) {
+Candidate rate(const Job &job, JobSchedule schedule, int64_t extent, const Machine &machine) {
   Candidate candidate;
   const Layout &layout = schedule.layouts.front();
   unsigned threads = schedule.threads();
@@ -148,7 +146,7 @@ Candidate rate(const Job &job, JobSchedule schedule, int64_t extent) {
   // One access of the narrowest type: what a thread needs to keep memory busy.
   double comfortable = std::max(4u, 16 / std::max(1u, job.narrowest));
   double instructions = threads * (perThread * anElement + candidate.accesses * anAccess +
-                                   exchanges(job, threads) + aThread);
+                                   exchanges(job, threads, machine) + aThread);
   if (held > comfortable)
     instructions *= static_cast<double>(held) / comfortable;
   candidate.instructions = instructions;
@@ -168,12 +166,19 @@ std::vector<ir::OrderAttr> ordersOf(const Job &job) {
 
 class Search {
 public:
-  Search(const Job &job, unsigned accessBytes, const RowClass &rows)
-      : job(job), capacity(rows.capacity) {
+  Search(const Job &job, unsigned accessBytes, const RowClass &rows, const Machine &machine)
+      : job(job), machine(machine), capacity(rows.capacity) {
     if (!job.phases.empty())
       known = job.phases.front().constantExtent();
     if (!accessBytes)
       return;
+    if (machine.vectorElements) {
+      // Arithmetic has the width, whatever an access has; narrower vectors are for rows of which
+      // no wider ones are whole.
+      widest = widestSpread =
+          std::max<int64_t>(1, machine.vectorElements * std::min(16u, accessBytes) / 16);
+      return;
+    }
     // Rows of any length begin where the length allows: a narrow access is for those of which no
     // wider vectors are whole. Where the length is fixed, only the access has to be narrow.
     unsigned bytes = known ? 16 : std::min(16u, accessBytes);
@@ -190,9 +195,18 @@ private:
   void hold(int64_t extent);
   void loop();
   void add(JobSchedule schedule, int64_t extent);
-  /// The widest vector, as far as whole vectors are known to fill the row.
-  int64_t widestFor(std::optional<int64_t> extent) const {
-    return extent ? std::min(widest, *extent & -*extent) : widest;
+  /// The widest vector, as far as whole vectors are known to fill the row. Where vectors are
+  /// joined, as many slots of \p order as a vector has elements otherwise.
+  int64_t widestFor(std::optional<int64_t> extent,
+                    std::optional<ir::OrderAttr> order = std::nullopt) const {
+    int64_t elements = widest;
+    if (order && machine.joinsVectors && elements > 1)
+      for (const ir::OrderDigit &digit : llvm::reverse(order->getDigits())) {
+        if (digit.name || !digit.radix || !llvm::isPowerOf2_64(digit.radix))
+          break;
+        elements *= digit.radix;
+      }
+    return extent ? std::min(elements, *extent & -*extent) : elements;
   }
 
   static int64_t perAccess(unsigned bytes, unsigned element) {
@@ -200,6 +214,7 @@ private:
   }
 
   const Job &job;
+  const Machine &machine;
   int64_t widest = 1; ///< elements of the narrowest type in an access
   /// Of the widest type: a spread thread has one access of each tensor. Two at least where those of
   /// the narrowest type fit.
@@ -210,19 +225,22 @@ private:
 };
 
 void Search::add(JobSchedule schedule, int64_t extent) {
+  // A thread alone takes all slots of an order in each round, and a row that it must hold.
+  bool mayHoldMore = !machine.hasThreads() && (schedule.kind == JobSchedule::Kind::Loop ||
+                                               job.aliasReads == AliasReads::Elsewhere);
   for (const Layout &layout : schedule.layouts)
-    if (layout.registers() > mostRegisters)
+    if (layout.registers() > (mayHoldMore ? machine.mostHeld : machine.usuallyHeld))
       return;
   if (llvm::any_of(found, [&](const Candidate &other) {
         return other.schedule.layouts == schedule.layouts;
       }))
     return;
-  if (std::string refused = refusal(job, schedule); !refused.empty()) {
+  if (std::string refused = refusal(job, schedule, machine); !refused.empty()) {
     if (reason.empty())
       reason = refused;
     return;
   }
-  found.push_back(rate(job, std::move(schedule), extent));
+  found.push_back(rate(job, std::move(schedule), extent, machine));
 }
 
 void Search::spread() {
@@ -239,9 +257,10 @@ void Search::spread() {
 
 void Search::hold(int64_t extent) {
   std::vector<ir::OrderAttr> orders = ordersOf(job);
-  auto tryDraft = [&](const std::vector<Draft> &draft) {
+  auto tryDraft = [&](const std::vector<Draft> &draft,
+                      std::optional<ir::OrderAttr> order = std::nullopt) {
     // Vectors no wider than the row has whole ones.
-    for (int64_t vector = widestFor(known); vector >= 1; vector /= 2) {
+    for (int64_t vector = widestFor(known, order); vector >= 1; vector /= 2) {
       JobSchedule schedule;
       schedule.kind = JobSchedule::Kind::Hold;
       schedule.layouts.push_back(layoutOf(draft, vector, false, 1));
@@ -249,7 +268,7 @@ void Search::hold(int64_t extent) {
     }
   };
   if (orders.empty()) {
-    for (int64_t threads = 1; threads <= mostThreads; threads *= 2)
+    for (int64_t threads = 1; threads <= machine.mostThreads; threads *= 2)
       for (int64_t vector = widestFor(known); vector >= 1; vector /= 2)
         tryDraft(plainDraft(extent, vector, threads));
     return;
@@ -257,16 +276,16 @@ void Search::hold(int64_t extent) {
   for (ir::OrderAttr order : orders)
     for (unsigned low = 0; low <= 4; ++low)
       for (unsigned high = 0; high <= 10; ++high) {
-        std::vector<Draft> draft = draftOf(order, extent);
+        std::vector<Draft> draft = draftOf(order, extent, machine);
         if (moveThreads(draft, low, high))
-          tryDraft(draft);
+          tryDraft(draft, order);
       }
 }
 
 /// Each phase has the layout that its own order wants; phases without one take as many threads.
 void Search::loop() {
-  constexpr int64_t unroll = 4, plainThreads = 256;
-  int64_t vector = widestFor(known);
+  const int64_t unroll = machine.hasThreads() ? 4 : 1;
+  const int64_t plainThreads = std::min(256u, machine.mostThreads);
   auto bounded = [](ir::OrderAttr order) {
     int64_t product = 1;
     for (const ir::OrderDigit &digit : order.getDigits())
@@ -276,18 +295,19 @@ void Search::loop() {
   auto layoutFor = [&](const Phase &phase, int64_t threads) {
     ir::ReduceOp reduce = phase.reduce();
     std::optional<int64_t> own = phase.constantExtent();
+    int64_t vector = widestFor(known, reduce ? reduce.getOrder() : std::nullopt);
     int64_t phaseVector = own ? std::min(vector, *own & -*own) : vector;
     if (reduce && reduce.getOrder()) {
       ir::OrderAttr order = *reduce.getOrder();
       ArrayRef<ir::OrderDigit> digits = order.getDigits();
       int64_t product = bounded(order);
       if (product) // all radices are written: the row is held whole
-        return layoutOf(draftOf(order, product), phaseVector, false, 1);
+        return layoutOf(draftOf(order, product, machine), phaseVector, false, 1);
       int64_t others = 1;
       for (const ir::OrderDigit &digit : digits)
         others *= std::max<int64_t>(1, digit.radix);
       bool walksTop = !digits.front().name;
-      return layoutOf(draftOf(order, others), phaseVector, true, walksTop ? unroll : 1);
+      return layoutOf(draftOf(order, others, machine), phaseVector, true, walksTop ? unroll : 1);
     }
     return layoutOf({{false, phaseVector}, {true, threads}}, phaseVector, true, unroll);
   };
@@ -308,7 +328,10 @@ void Search::loop() {
 std::vector<Candidate> Search::run(std::string &error) {
   bool mustHold = job.aliasReads == AliasReads::Elsewhere;
   bool maySpread = !job.hasReduction() && job.aliasReads == AliasReads::None;
-  if (maySpread && (job.phases.empty() || job.commonExtent())) {
+  // A thread alone goes along a row, if there are rows that it may leave to others.
+  bool hasRows = !ir::ForallOp(job.rows).getIndices().empty();
+  bool walks = !machine.hasThreads() && hasRows && !job.phases.empty();
+  if (maySpread && !walks && (job.phases.empty() || job.commonExtent())) {
     spread();
   } else {
     if (job.commonExtent()) {
@@ -333,8 +356,8 @@ std::vector<Candidate> Search::run(std::string &error) {
 } // namespace
 
 std::vector<Candidate> candidates(const Job &job, unsigned accessBytes, const RowClass &rows,
-                                  std::string &error) {
-  return Search(job, accessBytes, rows).run(error);
+                                  const Machine &machine, std::string &error) {
+  return Search(job, accessBytes, rows, machine).run(error);
 }
 
 namespace {
@@ -389,8 +412,8 @@ bool covers(const std::vector<Job> &jobs, const KernelSchedule &first,
 }
 
 /// Whether the rules say that a variant with accesses of so many bytes is worth its time.
-bool isWanted(const std::vector<Job> &jobs, const Attempt &attempt, unsigned widestAccess) {
-  if (attempt.accessBytes > widestAccess)
+bool isWanted(const std::vector<Job> &jobs, const Attempt &attempt, const Machine &machine) {
+  if (attempt.accessBytes > machine.widestAccess)
     return false;
   unsigned narrowest = 16;
   for (const Job &job : jobs)
@@ -400,7 +423,7 @@ bool isWanted(const std::vector<Job> &jobs, const Attempt &attempt, unsigned wid
 }
 
 std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const Attempt &attempt,
-                                          std::string &error) {
+                                          const Machine &machine, std::string &error) {
   KernelSchedule schedule;
   schedule.accessBytes = attempt.accessBytes;
   schedule.indexBits = attempt.indexBits;
@@ -409,7 +432,7 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
     rows.capacity = attempt.longestRow;
   unsigned team = 1;
   for (const Job &job : jobs) {
-    std::vector<Candidate> all = candidates(job, attempt.accessBytes, rows, error);
+    std::vector<Candidate> all = candidates(job, attempt.accessBytes, rows, machine, error);
     if (all.empty())
       return {};
     const JobSchedule &best = all.front().schedule;
@@ -425,19 +448,19 @@ std::optional<KernelSchedule> scheduleFor(const std::vector<Job> &jobs, const At
   }
   if (!reached)
     schedule.accessBytes = 0;
-  schedule.blockThreads = std::max(team, 128u);
-  error = refusal(jobs, schedule);
+  schedule.blockThreads = std::max(team, machine.usualThreads);
+  error = refusal(jobs, schedule, machine);
   if (!error.empty())
     return {};
   schedule.remapsByShuffle = true;
-  schedule.remapsByShuffle = refusal(jobs, schedule).empty();
+  schedule.remapsByShuffle = refusal(jobs, schedule, machine).empty();
   return schedule;
 }
 
 } // namespace
 
-std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error,
-                                            unsigned widestAccess) {
+std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, const Machine &machine,
+                                            std::string &error) {
   std::vector<KernelSchedule> result;
   std::string refused;
   bool anyOpen = llvm::any_of(jobs, [](const Job &job) {
@@ -446,10 +469,10 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::s
   for (const Attempt &attempt : attempts) {
     if (attempt.longestRow && !anyOpen)
       continue; // how long a row may be is no question
-    if (!isWanted(jobs, attempt, widestAccess))
+    if (!isWanted(jobs, attempt, machine))
       continue;
     std::string reason;
-    std::optional<KernelSchedule> schedule = scheduleFor(jobs, attempt, reason);
+    std::optional<KernelSchedule> schedule = scheduleFor(jobs, attempt, machine, reason);
     if (!schedule) {
       if (refused.empty())
         refused = reason;

@@ -6,6 +6,7 @@
 #ifndef H3_CODEGEN_KERNEL_CANDIDATES_H
 #define H3_CODEGEN_KERNEL_CANDIDATES_H
 
+#include "codegen/kernel/Machine.h"
 #include "codegen/kernel/Schedule.h"
 
 namespace h3 {
@@ -28,15 +29,15 @@ struct RowClass {
 /// All candidates for \p job, best first. \p accessBytes as in KernelSchedule. A row whose extent
 /// the spec fixes ignores \p rows. Empty with \p error set if there is none.
 std::vector<Candidate> candidates(const Job &job, unsigned accessBytes, const RowClass &rows,
-                                  std::string &error);
+                                  const Machine &machine, std::string &error);
 
 /// The variants of an operator, best first: for wide and narrow accesses and for strides, for sizes
 /// under 2^31 and others, and, where the length of a row is known at run time, for several lengths.
-/// \p widestAccess, 16 or 32, is what the target has. Empty with \p error set if a job has no legal
-/// schedule.
+/// Empty with \p error set if a job has no legal schedule.
 ///
 /// Which accesses have a variant of their own:
-///   32 bytes  where the target has them, every job is spread or has rows of a length that the spec
+///   32 bytes  where the machine has them, every job is spread or has rows of a length that the
+///   spec
 ///             fixes, and some access is then as wide
 ///   16, 8     always, as far as rows can have vectors
 ///   4         where an element has 2 bytes or less: pairs of them, for rows that begin at a
@@ -45,8 +46,8 @@ std::vector<Candidate> candidates(const Job &job, unsigned accessBytes, const Ro
 ///   1         always: single elements of any stride
 /// With 64-bit indices there are 16 bytes and single elements. A variant that is never reached,
 /// since one in front of it asks for nothing more, is left out.
-std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, std::string &error,
-                                            unsigned widestAccess = 16);
+std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, const Machine &machine,
+                                            std::string &error);
 
 } // namespace h3
 

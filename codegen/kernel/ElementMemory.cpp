@@ -32,7 +32,7 @@ Value Elements::address(const KernelTensor &tensor, mlir::Type element, ArrayRef
 }
 
 std::optional<Elements::Window> Elements::window(Value tensor, OperandRange indices) {
-  if (!accessBytes || vector == 1 || soleLane >= 0 || indices.empty())
+  if (!accessBytes || vector == 1 || soleLane >= 0 || !chosen.empty() || indices.empty())
     return {};
   for (Value index : indices.drop_back())
     if (!isUniform(index))
@@ -49,19 +49,30 @@ std::optional<Elements::Window> Elements::window(Value tensor, OperandRange indi
       multiple = std::gcd(multiple, term.multiple);
   if (multiple == 0)
     return {}; // the same for the whole vector
+  auto [least, most] = std::minmax_element(last->offsets.begin(), last->offsets.end());
   unsigned bytes =
       cast<ir::TensorType>(tensor.getType()).getElementType().getIntOrFloatBitWidth() / 8;
   int64_t length = std::min<int64_t>(vector, accessBytes / bytes);
-  length = std::min(length, multiple & -multiple);
+  if (machine.alignsAccesses) {
+    length = std::min(length, multiple & -multiple);
+  } else {
+    int64_t span = *most + 1 - *least;
+    length = std::min(length, span & -span);
+  }
   if (length < 2)
     return {};
-  for (const LaneIndex::Term &term : last->terms)
-    if (term.source && !guards.multiple(term.source, length, pending))
-      return {};
-  auto [least, most] = std::minmax_element(last->offsets.begin(), last->offsets.end());
   result.length = length;
-  result.first = llvm::divideFloorSigned(*least, length) * length;
-  int64_t end = (llvm::divideFloorSigned(*most, length) + 1) * length;
+  int64_t end;
+  if (machine.alignsAccesses) {
+    for (const LaneIndex::Term &term : last->terms)
+      if (term.source && !guards.multiple(term.source, length, pending))
+        return {};
+    result.first = llvm::divideFloorSigned(*least, length) * length;
+    end = (llvm::divideFloorSigned(*most, length) + 1) * length;
+  } else {
+    result.first = *least;
+    end = *most + 1;
+  }
   result.count = (end - result.first) / length;
   if (end - result.first > 2 * static_cast<int64_t>(vector))
     return {};
@@ -70,7 +81,7 @@ std::optional<Elements::Window> Elements::window(Value tensor, OperandRange indi
     // An aligned piece with one element of the row in it is all of the row.
     guards.wholePieces(number, length);
   guards.commit(pending);
-  guards.vectorAccess(number, length);
+  guards.vectorAccess(number, length, machine.alignsAccesses);
   return result;
 }
 
@@ -93,7 +104,9 @@ Value Elements::laneAddress(Value tensor, mlir::Type element, OperandRange indic
       continue;
     }
     Value known = values.lookup(index);
-    position.push_back(isa<VectorType>(known.getType()) ? extract(known, lane) : known);
+    auto type = dyn_cast<VectorType>(known.getType());
+    bool isOfLeaf = type && type.getNumElements() == leafVector;
+    position.push_back(type ? extract(known, isOfLeaf ? leafLane(lane) : lane) : known);
   }
   return address(tensors[tensor], element, position, false, loc);
 }
@@ -140,7 +153,8 @@ Value Elements::loadWindow(ir::LoadOp op, const Window &window) {
   for (unsigned piece = 0; piece < window.count; ++piece)
     pieces.push_back(load(op, type,
                           pieceAddress(op.getTensor(), loaded, op.getIndices(), window, piece, loc),
-                          window.length * bytes, isStreamed(op.getTensor(), window, bytes)));
+                          machine.alignsAccesses ? window.length * bytes : bytes,
+                          isStreamed(op.getTensor(), window, bytes)));
   // Neighbours are laid end to end, pair by pair.
   while (pieces.size() > 1) {
     SmallVector<Value> joined;
@@ -164,7 +178,7 @@ Value Elements::loadWindow(ir::LoadOp op, const Window &window) {
 
 /// What a load reads, in terms of emitted values; empty where it has no such form.
 std::optional<std::vector<uintptr_t>> Elements::cacheKey(ir::LoadOp op) {
-  if (!leaf || branchDepth || soleLane >= 0)
+  if (!leaf || branchDepth || soleLane >= 0 || !chosen.empty())
     return {};
   std::vector<uintptr_t> key{reinterpret_cast<uintptr_t>(op.getTensor().getAsOpaquePointer())};
   for (Value index : op.getIndices()) {
@@ -252,7 +266,8 @@ void Elements::emitStore(ir::StoreOp op) {
         part = LLVM::ShuffleVectorOp::create(builder, loc, value, value, mask);
       }
       Value pointer = pieceAddress(tensor, stored, op.getIndices(), *touched, piece, loc);
-      LLVM::StoreOp::create(builder, loc, part, pointer, touched->length * bytes,
+      LLVM::StoreOp::create(builder, loc, part, pointer,
+                            machine.alignsAccesses ? touched->length * bytes : bytes,
                             /*isVolatile=*/false, isStreamed(tensor, *touched, bytes));
     }
     return;

@@ -40,7 +40,8 @@ Value Elements::constant(int64_t value) {
 }
 
 void Elements::enter(Value element, Leaf &entered, unsigned width) {
-  vector = width;
+  vector = leafVector = width;
+  chosen.clear();
   soleLane = -1;
   leaf = &entered;
   elementBases[element] = entered.base;
@@ -57,10 +58,19 @@ void Elements::enter(Value element, Leaf &entered, unsigned width) {
         values[result] = value;
 }
 
-void Elements::leave() {
-  vector = 1;
+void Elements::leave() { setWidth(1); }
+
+void Elements::setWidth(unsigned width) {
+  vector = leafVector = width;
+  chosen.clear();
   soleLane = -1;
   leaf = nullptr;
+}
+
+void Elements::restrictToLanes(ArrayRef<unsigned> lanes) {
+  chosen.assign(lanes.begin(), lanes.end());
+  vector = lanes.empty() ? leafVector : lanes.size();
+  soleLane = -1;
 }
 
 bool Elements::isReady(Operation &op) const {
@@ -151,17 +161,32 @@ Value Elements::emitted(Value value) {
   }
   auto known = values.find(value);
   assert(known != values.end() && "operands are emitted before their users");
-  if (soleLane >= 0 && isa<VectorType>(known->second.getType()))
-    return extract(known->second, soleLane);
-  return known->second;
+  auto type = dyn_cast<VectorType>(known->second.getType());
+  if (!type)
+    return known->second;
+  bool isOfLeaf = !chosen.empty() && type.getNumElements() == leafVector;
+  if (soleLane >= 0)
+    return extract(known->second, isOfLeaf ? leafLane(soleLane) : soleLane);
+  return isOfLeaf ? select(known->second, chosen) : known->second;
+}
+
+Value Elements::select(Value whole, ArrayRef<unsigned> lanes) {
+  if (lanes.size() == 1)
+    return extract(whole, lanes.front());
+  SmallVector<int32_t> mask(lanes.begin(), lanes.end());
+  if (mask ==
+      llvm::to_vector(llvm::seq<int32_t>(0, cast<VectorType>(whole.getType()).getNumElements())))
+    return whole;
+  return LLVM::ShuffleVectorOp::create(builder, whole.getLoc(), whole, whole, mask);
 }
 
 /// The index arithmetic of one element, as scalars.
 Value Elements::ofLane(Value value, unsigned lane) {
   if (Value base = elementBases.lookup(value)) {
-    if (lane == 0)
+    unsigned place = leafLane(lane);
+    if (place == 0)
       return base;
-    return arith::AddIOp::create(builder, base.getLoc(), base, constant(lane));
+    return arith::AddIOp::create(builder, base.getLoc(), base, constant(place));
   }
   if (!isElementIndex(value))
     return values.lookup(value);
@@ -176,7 +201,7 @@ Value Elements::ofAllLanes(Value value) {
   if (Value base = elementBases.lookup(value)) {
     SmallVector<APInt> steps;
     for (unsigned lane = 0; lane < vector; ++lane)
-      steps.push_back(APInt(indexType.getWidth(), lane));
+      steps.push_back(APInt(indexType.getWidth(), leafLane(lane)));
     auto type = VectorType::get(vector, indexType);
     Value offsets = constant(DenseElementsAttr::get(type, steps));
     return arith::AddIOp::create(builder, base.getLoc(), broadcast(base), offsets);
@@ -189,17 +214,19 @@ Value Elements::ofAllLanes(Value value) {
   return clone(*value.getDefiningOp(), operands);
 }
 
-Value Elements::broadcast(Value scalar) {
-  if (isa<VectorType>(scalar.getType()))
+Value Elements::broadcast(Value scalar) { return spread(scalar, vector); }
+
+Value Elements::spread(Value scalar, unsigned width) {
+  if (width == 1 || isa<VectorType>(scalar.getType()))
     return scalar;
   Location loc = scalar.getLoc();
-  auto type = VectorType::get(vector, scalar.getType());
+  auto type = VectorType::get(width, scalar.getType());
   if (auto known = scalar.getDefiningOp<arith::ConstantOp>())
     return constant(DenseElementsAttr::get(type, Attribute(known.getValue())));
   Value first =
       LLVM::InsertElementOp::create(builder, loc, LLVM::PoisonOp::create(builder, loc, type),
                                     scalar, constant(builder.getI32IntegerAttr(0)));
-  SmallVector<int32_t> zeros(vector, 0);
+  SmallVector<int32_t> zeros(width, 0);
   return LLVM::ShuffleVectorOp::create(builder, loc, first, first, zeros);
 }
 

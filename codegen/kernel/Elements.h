@@ -7,6 +7,7 @@
 #define H3_CODEGEN_KERNEL_ELEMENTS_H
 
 #include "codegen/kernel/Guards.h"
+#include "codegen/kernel/Machine.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
@@ -67,9 +68,10 @@ struct LaneIndex {
 /// agrees.
 class Elements {
 public:
-  Elements(mlir::OpBuilder &builder, Guards &guards, mlir::IntegerType indexType,
-           unsigned accessBytes)
-      : builder(builder), guards(guards), indexType(indexType), accessBytes(accessBytes) {}
+  Elements(mlir::OpBuilder &builder, Guards &guards, const Machine &machine,
+           mlir::IntegerType indexType, unsigned accessBytes)
+      : builder(builder), guards(guards), machine(machine), indexType(indexType),
+        accessBytes(accessBytes) {}
 
   /// The kernel's first block, where constants go; before anything is emitted.
   void begin(mlir::Block &entry) { head = &entry; }
@@ -118,6 +120,16 @@ public:
 
   /// Emits for element \p lane of the vector alone from here on; -1: for all.
   void restrictTo(int lane) { soleLane = lane; }
+  /// Emits for these elements of the leaf's vector from here on, in this order: values that depend
+  /// on the element have so many elements. Empty: for all. Until `restrictTo`'s end, `enter` or
+  /// `leave`.
+  void restrictToLanes(llvm::ArrayRef<unsigned> lanes);
+  /// What follows belongs to no leaf, and its vectors have \p width elements.
+  void setWidth(unsigned width);
+  /// \p scalar in each element of a vector of \p width, or itself if that is 1.
+  mlir::Value spread(mlir::Value scalar, unsigned width);
+  /// Elements \p lanes of \p whole; a scalar if there is one.
+  mlir::Value select(mlir::Value whole, llvm::ArrayRef<unsigned> lanes);
 
   /// The first operation without code generation; empty if there was none.
   const std::string &error() const { return message; }
@@ -189,12 +201,18 @@ private:
                    bool isStreamed = false);
   bool isStreamed(mlir::Value tensor, const Window &window, unsigned bytes);
 
+  /// The place in the leaf's vector of element \p lane of what is emitted.
+  unsigned leafLane(unsigned lane) const { return chosen.empty() ? lane : chosen[lane]; }
+
   mlir::OpBuilder &builder;
   Guards &guards;
+  const Machine &machine;
   mlir::IntegerType indexType;
   unsigned accessBytes;
   mlir::Block *head = nullptr;
-  unsigned vector = 1;
+  unsigned vector = 1;                ///< elements of what is emitted
+  unsigned leafVector = 1;            ///< of the leaf
+  llvm::SmallVector<unsigned> chosen; ///< those of the leaf that are emitted; empty: all
   int soleLane = -1;
   unsigned branchDepth = 0;
   bool aliasesAreGone = false, existenceIsKnown = false;

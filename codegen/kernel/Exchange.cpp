@@ -12,7 +12,6 @@ using namespace mlir;
 namespace h3 {
 
 static constexpr unsigned sharedMemory = 3; ///< NVPTX and AMDGPU number it alike
-static constexpr unsigned warpThreads = 32;
 
 Value Exchange::butterfly(Value value, unsigned mask) {
   return shuffle(value, i32(mask), gpu::ShuffleMode::XOR);
@@ -28,9 +27,9 @@ Value Exchange::fromMember(Value value, Value member) {
   Value lane = member;
   if (member.getType() != word)
     lane = arith::TruncIOp::create(builder, loc, word, lane);
-  if (team->threads < warpThreads) {
+  if (team->threads < machine.waveThreads) {
     Value others = arith::AndIOp::create(builder, loc, team->thread,
-                                         i32((warpThreads - 1) & ~(team->threads - 1)));
+                                         i32((machine.waveThreads - 1) & ~(team->threads - 1)));
     lane = arith::OrIOp::create(builder, loc, others, lane);
   }
   auto type = dyn_cast<VectorType>(value.getType());
@@ -68,7 +67,7 @@ Value Exchange::threadWith(unsigned first, unsigned count, unsigned setting) {
 Value Exchange::shuffle(Value value, Value source, gpu::ShuffleMode mode) {
   Location loc = builder.getUnknownLoc();
   auto exchange = [&](Value word) -> Value {
-    return gpu::ShuffleOp::create(builder, loc, word, source, i32(warpThreads), mode)
+    return gpu::ShuffleOp::create(builder, loc, word, source, i32(machine.waveThreads), mode)
         .getShuffleResult();
   };
   mlir::Type type = value.getType();
@@ -97,7 +96,7 @@ Value Exchange::shuffle(Value value, Value source, gpu::ShuffleMode mode) {
 
 void Exchange::barrier() {
   Location loc = builder.getUnknownLoc();
-  if (team->threads <= warpThreads)
+  if (team->threads <= machine.waveThreads)
     NVVM::SyncWarpOp::create(builder, loc, i32(-1));
   else
     gpu::BarrierOp::create(builder, loc);

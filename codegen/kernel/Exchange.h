@@ -25,9 +25,10 @@ struct Team {
 /// memory.
 class Exchange {
 public:
-  Exchange(mlir::OpBuilder &builder, Elements &elements, mlir::gpu::GPUModuleOp module,
-           std::string entry)
-      : builder(builder), elements(elements), module(module), entry(std::move(entry)) {}
+  Exchange(mlir::OpBuilder &builder, Elements &elements, const Machine &machine,
+           mlir::gpu::GPUModuleOp module, std::string entry)
+      : builder(builder), elements(elements), machine(machine), module(module),
+        entry(std::move(entry)) {}
 
   void setTeam(const Team *whose) { team = whose; }
   /// Whether the code that is emitted now runs more than once.
@@ -65,6 +66,7 @@ private:
 
   mlir::OpBuilder &builder;
   Elements &elements;
+  const Machine &machine;
   mlir::gpu::GPUModuleOp module;
   std::string entry;
   const Team *team = nullptr;

@@ -116,11 +116,12 @@ void Guards::commit(const std::vector<plan::Condition> &pending) {
     add(condition.expr, condition.text);
 }
 
-void Guards::vectorAccess(unsigned tensor, unsigned elements) {
+void Guards::vectorAccess(unsigned tensor, unsigned elements, bool isAligned) {
   const plan::TensorSpec &spec = planned.tensors[tensor];
   unsigned bytes = elements * plan::bytes(spec.dtype);
-  add(builder.alignedTo(builder.address(tensor), bytes),
-      spec.name + " is aligned to " + std::to_string(bytes) + " bytes");
+  if (isAligned)
+    add(builder.alignedTo(builder.address(tensor), bytes),
+        spec.name + " is aligned to " + std::to_string(bytes) + " bytes");
   for (unsigned axis = 0; axis < spec.rank(); ++axis) {
     bool isLast = axis + 1 == spec.rank();
     std::optional<int64_t> clause =
@@ -129,7 +130,7 @@ void Guards::vectorAccess(unsigned tensor, unsigned elements) {
     plan::ExprId value = clause ? builder.constant(*clause) : builder.stride(tensor, axis);
     if (isLast)
       add(builder.eq(value, builder.constant(1)), stride + " is 1");
-    else
+    else if (isAligned)
       add(builder.alignedTo(value, elements),
           stride + " is a multiple of " + std::to_string(elements));
   }

@@ -35,8 +35,8 @@ public:
   void commit(const std::vector<plan::Condition> &pending);
 
   /// Adds what an access of \p elements consecutive elements along the last axis needs: unit stride
-  /// there, an aligned address, and other strides that keep the alignment.
-  void vectorAccess(unsigned tensor, unsigned elements);
+  /// there, and if it \p isAligned an aligned address and other strides that keep the alignment.
+  void vectorAccess(unsigned tensor, unsigned elements, bool isAligned);
 
   /// Adds that the last extent of \p tensor is a multiple of \p elements, so that an aligned piece
   /// of so many has all its elements in the row or none.

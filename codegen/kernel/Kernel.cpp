@@ -40,7 +40,7 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.blockThreads), 1, 1}));
   builder.setInsertionPointToStart(&function.getBody().front());
   elements.begin(function.getBody().front());
-  exchange.emplace(builder, elements, module, entry);
+  exchange.emplace(builder, elements, machine, module, entry);
   Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
   block = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), block);
   nextInKernel = function.getBody().front().args_begin();
@@ -63,10 +63,9 @@ std::optional<plan::Variant> KernelEmitter::run(const std::string &entry) {
 
   if (error.empty())
     error = elements.error();
-  constexpr int64_t staticShared = 48 * 1024; // the most that a kernel has without asking
-  if (error.empty() && exchange->sharedBytes() > staticShared)
+  if (error.empty() && exchange->sharedBytes() > machine.sharedBytes)
     error = "the states of a block's warps take " + std::to_string(exchange->sharedBytes()) +
-            " bytes of shared memory, more than " + std::to_string(staticShared);
+            " bytes of shared memory, more than " + std::to_string(machine.sharedBytes);
   if (!error.empty()) {
     function.erase();
     return {};
@@ -277,10 +276,10 @@ void KernelEmitter::bindRow(const Job &job, const JobSchedule &how, Value number
 }
 
 std::optional<plan::Variant> emitKernel(ir::OperatorOp op, const std::vector<Job> &jobs,
-                                        const KernelSchedule &schedule, const std::string &entry,
-                                        gpu::GPUModuleOp module, plan::OperatorPlan &contract,
-                                        std::string &error) {
-  error = refusal(jobs, schedule);
+                                        const KernelSchedule &schedule, const Machine &machine,
+                                        const std::string &entry, gpu::GPUModuleOp module,
+                                        plan::OperatorPlan &contract, std::string &error) {
+  error = refusal(jobs, schedule, machine);
   if (!error.empty())
     return {};
   std::vector<Job> remapped;
@@ -289,7 +288,8 @@ std::optional<plan::Variant> emitKernel(ir::OperatorOp op, const std::vector<Job
       remapped.push_back(*job.remapped);
     op = remapped.front().rows->getParentOfType<ir::OperatorOp>();
   }
-  KernelEmitter emitter(op, remapped.empty() ? jobs : remapped, schedule, module, contract);
+  KernelEmitter emitter(op, remapped.empty() ? jobs : remapped, schedule, machine, module,
+                        contract);
   std::optional<plan::Variant> variant = emitter.run(entry);
   error = emitter.error;
   return variant;

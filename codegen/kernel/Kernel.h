@@ -6,6 +6,7 @@
 #ifndef H3_CODEGEN_KERNEL_KERNEL_H
 #define H3_CODEGEN_KERNEL_KERNEL_H
 
+#include "codegen/kernel/Machine.h"
 #include "codegen/kernel/Schedule.h"
 #include "runtime/plan/Plan.h"
 
@@ -26,9 +27,9 @@ inline constexpr llvm::StringLiteral kTableBytesAttr = "h3.table_bytes";
 /// of the operator run in the one launch, each in its own range of blocks. Empty with \p error set
 /// if the operator has a form without code generation.
 std::optional<plan::Variant> emitKernel(ir::OperatorOp op, const std::vector<Job> &jobs,
-                                        const KernelSchedule &schedule, const std::string &entry,
-                                        mlir::gpu::GPUModuleOp module, plan::OperatorPlan &contract,
-                                        std::string &error);
+                                        const KernelSchedule &schedule, const Machine &machine,
+                                        const std::string &entry, mlir::gpu::GPUModuleOp module,
+                                        plan::OperatorPlan &contract, std::string &error);
 
 } // namespace h3
 

@@ -22,8 +22,6 @@ using namespace mlir;
 
 namespace h3 {
 
-constexpr unsigned globalMemory = 1; ///< NVPTX and AMDGPU number it alike
-
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
@@ -43,7 +41,7 @@ plan::ExprId KernelEmitter::indexArgument(plan::ExprId expr) {
 
 void KernelEmitter::planArguments() {
   unsigned tensors = contract.tensors.size(), parameters = contract.parameters.size();
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), globalMemory);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), machine.globalMemory);
   for (unsigned tensor = 0; tensor < tensors; ++tensor)
     if (isUsed(op.getArgument(tensor)))
       addArgument(pointer, plan::ArgumentSpec::Kind::Address, tensor);

@@ -24,11 +24,11 @@ namespace h3 {
 class KernelEmitter {
 public:
   KernelEmitter(ir::OperatorOp op, const std::vector<Job> &jobs, const KernelSchedule &schedule,
-                mlir::gpu::GPUModuleOp module, plan::OperatorPlan &contract)
-      : op(op), jobs(jobs), schedule(schedule), contract(contract), guards(contract, op),
-        plan(guards.expressions()), builder(module.getContext()),
+                const Machine &machine, mlir::gpu::GPUModuleOp module, plan::OperatorPlan &contract)
+      : op(op), jobs(jobs), schedule(schedule), machine(machine), contract(contract),
+        guards(contract, op), plan(guards.expressions()), builder(module.getContext()),
         indexType(builder.getIntegerType(schedule.indexBits)),
-        elements(builder, guards, indexType, schedule.accessBytes), module(module),
+        elements(builder, guards, machine, indexType, schedule.accessBytes), module(module),
         members(builder, elements) {}
 
   std::optional<plan::Variant> run(const std::string &entry);
@@ -91,6 +91,7 @@ private:
   ir::OperatorOp op;
   const std::vector<Job> &jobs;
   const KernelSchedule &schedule;
+  const Machine &machine;
   plan::OperatorPlan &contract;
   Guards guards;
   plan::ExprBuilder &plan;

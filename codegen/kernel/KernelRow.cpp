@@ -54,7 +54,7 @@ void KernelEmitter::emitRow(Row &row) {
     if (isa<ir::ReduceOp>(inner)) {
       const Phase &phase = row.job.phases[number];
       Walk walk(builder, elements, row.team, row.how.layout(number), phase);
-      error = emitReduction(builder, elements, *exchange, row.team, phase, walk,
+      error = emitReduction(builder, elements, *exchange, machine, row.team, phase, walk,
                             isHeld ? &row.leaves : nullptr);
       ++number;
     } else if (auto loop = dyn_cast<ir::ForallOp>(inner)) {

@@ -24,9 +24,9 @@ namespace h3 {
 std::optional<LaneIndex> Elements::decompose(Value value, Pending &pending) {
   LaneIndex result;
   if (Value base = elementBases.lookup(value)) {
-    result.terms.push_back({base, {}, false, static_cast<int64_t>(vector)});
+    result.terms.push_back({base, {}, false, static_cast<int64_t>(leafVector)});
     for (unsigned lane = 0; lane < vector; ++lane)
-      result.offsets.push_back(lane);
+      result.offsets.push_back(leafLane(lane));
     return result;
   }
   APInt constant;

@@ -57,7 +57,7 @@ int64_t Layout::threadsBesideVector() const {
 }
 
 std::string Layout::invalid() const {
-  constexpr int64_t mostRegisters = 256, mostThreads = 1024, mostElements = int64_t(1) << 40;
+  constexpr int64_t mostRegisters = 8192, mostThreads = 1024, mostElements = int64_t(1) << 40;
   uint64_t threadBits = 0;
   unsigned loops = 0;
   int64_t product = 1;

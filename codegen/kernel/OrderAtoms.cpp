@@ -13,11 +13,9 @@ namespace h3 {
 
 using Place = LayoutDigit::Place;
 
-static constexpr unsigned warpBit = 5; ///< bits of the thread's number below it are lanes
-
 /// Adds an atom; one that reaches over the lanes into the warps becomes two.
 static void addAtoms(OrderAtoms &result, OrderAtoms::Digit &digit, const LayoutDigit &from,
-                     int64_t radix, unsigned threadBit, int64_t weight) {
+                     int64_t radix, unsigned threadBit, int64_t weight, unsigned warpBit) {
   auto add = [&](int64_t count, unsigned bit, int64_t step) {
     digit.atoms.push_back(result.atoms.size());
     result.atoms.push_back({from.place, count, bit, step});
@@ -34,7 +32,8 @@ static void addAtoms(OrderAtoms &result, OrderAtoms::Digit &digit, const LayoutD
 }
 
 std::optional<OrderAtoms> OrderAtoms::of(ir::OrderAttr order, std::optional<int64_t> extent,
-                                         const Layout &layout, std::string &error) {
+                                         const Layout &layout, const Machine &machine,
+                                         std::string &error) {
   OrderAtoms result;
   int64_t others = 1;
   bool hasOpenDigit = false;
@@ -113,7 +112,7 @@ std::optional<OrderAtoms> OrderAtoms::of(ir::OrderAttr order, std::optional<int6
         error = "elements that are walked inside a slot would be spread over threads";
         return {};
       }
-      addAtoms(result, digit, from, isWhole ? 0 : take, threadBit, weight);
+      addAtoms(result, digit, from, isWhole ? 0 : take, threadBit, weight, machine.waveBits());
       digit.populated = isWhole ? 0 : digit.populated * take;
       if (isWhole)
         break;

@@ -8,6 +8,7 @@
 
 #include "codegen/dialect/H3.h"
 #include "codegen/kernel/Layout.h"
+#include "codegen/kernel/Machine.h"
 
 #include <optional>
 #include <string>
@@ -21,7 +22,7 @@ struct OrderAtoms {
   struct Atom {
     LayoutDigit::Place place;
     int64_t radix;      ///< 0: a loop over what is left
-    unsigned threadBit; ///< Thread: the first bit of the thread's number; never on both sides of 5
+    unsigned threadBit; ///< Thread: the first bit of the thread's number; never in and out of waves
     int64_t weight;     ///< what one step of this atom adds to the element's index
   };
   struct Digit {
@@ -34,11 +35,12 @@ struct OrderAtoms {
   std::vector<Atom> atoms;   ///< most significant first
   std::vector<Digit> digits; ///< as in the order
 
-  /// The refinement for rows of \p extent elements (empty: known at run time). Empty with \p error
-  /// set if the two do not align, if the order cannot hold the row, or if a chain would be spread
-  /// over threads.
+  /// The refinement on \p machine for rows of \p extent elements (empty: known at run time). Empty
+  /// with \p error set if the two do not align, if the order cannot hold the row, or if a chain
+  /// would be spread over threads.
   static std::optional<OrderAtoms> of(ir::OrderAttr order, std::optional<int64_t> extent,
-                                      const Layout &layout, std::string &error);
+                                      const Layout &layout, const Machine &machine,
+                                      std::string &error);
 };
 
 } // namespace h3

@@ -20,9 +20,8 @@ namespace {
 
 using Place = LayoutDigit::Place;
 
-constexpr unsigned warpBit = 5; ///< bits of the thread's number below it are lanes
-
-/// What a slot, or several joined ones, hold.
+/// What a slot, or several joined ones, hold. Where slots lie beside each other in a vector, a
+/// field is a vector of what they hold.
 struct State {
   SmallVector<Value, 3> fields;
   Value present; ///< null: it is there; otherwise it is absent where this is 0
@@ -33,10 +32,12 @@ using States = std::map<int64_t, State>;
 
 class ReductionEmitter {
 public:
-  ReductionEmitter(OpBuilder &builder, Elements &elements, Exchange &exchange, const Team &team,
-                   const Phase &phase, Walk &walk, std::vector<Leaf> *held)
-      : builder(builder), elements(elements), exchange(exchange), team(team), op(phase.reduce()),
-        phase(phase), walk(walk), held(held), loc(phase.op->getLoc()) {}
+  ReductionEmitter(OpBuilder &builder, Elements &elements, Exchange &exchange,
+                   const Machine &machine, const Team &team, const Phase &phase, Walk &walk,
+                   std::vector<Leaf> *held)
+      : builder(builder), elements(elements), exchange(exchange), machine(machine), team(team),
+        op(phase.reduce()), phase(phase), walk(walk), held(held), loc(phase.op->getLoc()),
+        warpBit(machine.waveBits()) {}
 
   std::string run();
 
@@ -45,6 +46,11 @@ private:
   std::vector<int64_t> slots(llvm::function_ref<bool(unsigned digit)> joined);
   State absentState();
   void sayPresent(States &all);
+  void chooseLanes();
+  bool isOfSlot(const OrderAtoms::Atom &atom) const {
+    return atom.place == Place::Register || (atom.place == Place::Vector && !machine.joinsVectors);
+  }
+  void takeElements(Leaf &leaf, ArrayRef<unsigned> places);
   States initialStates(bool inLoop);
   void walkElements(const ir::OrderStage *online);
   void takeGroup(MutableArrayRef<Leaf> leaves);
@@ -57,6 +63,9 @@ private:
   void joinBits(const OrderAtoms::Digit &digit, bool lowestFirst);
   void joinIdleBits(const OrderAtoms::Digit &digit);
   void joinBit(unsigned atom, unsigned bit);
+  void joinVectors(int64_t weight);
+  State lanesOf(const State &state, ArrayRef<unsigned> places);
+  void fromVectors(unsigned atom);
   void joinLanes(unsigned threadBit);
   void joinSerially(const OrderAtoms::Digit &digit);
   void joinAny();
@@ -70,21 +79,35 @@ private:
   States unflatten(const States &like, ArrayRef<Value> values);
   State choose(Value condition, const State &a, const State &b);
   Value choose(Value condition, Value a, Value b) {
+    a = elements.spread(a, widthOf(b));
+    b = elements.spread(b, widthOf(a));
     return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  static unsigned widthOf(Value value) {
+    auto type = dyn_cast<VectorType>(value.getType());
+    return type ? type.getNumElements() : 1;
   }
 
   OpBuilder &builder;
   Elements &elements;
   Exchange &exchange;
+  const Machine &machine;
   const Team &team;
   ir::ReduceOp op;
   const Phase &phase;
   Walk &walk;
   std::vector<Leaf> *held;
   Location loc;
+  unsigned warpBit; ///< bits of the thread's number below it are lanes of a wave
 
   OrderAtoms atoms; ///< empty for `any`
   States states;
+  /// What the elements of the states' vectors add to the element's index, each by itself; one: the
+  /// states are scalars.
+  SmallVector<int64_t> lanes{0};
+  /// Of a leaf's vector: the places of those elements, for each step that the slots take, in their
+  /// order.
+  SmallVector<SmallVector<unsigned>> places;
   /// What a slot without elements holds; nothing: it is absent, or neutral in every join.
   std::optional<State> idle;
   std::string error;
@@ -94,7 +117,7 @@ std::string ReductionEmitter::run() {
   const ir::OrderStage *online = nullptr;
   if (op.getOrder()) {
     std::optional<OrderAtoms> found =
-        OrderAtoms::of(*op.getOrder(), phase.constantExtent(), walk.layout(), error);
+        OrderAtoms::of(*op.getOrder(), phase.constantExtent(), walk.layout(), machine, error);
     if (!found)
       return error;
     atoms = *found;
@@ -108,6 +131,7 @@ std::string ReductionEmitter::run() {
     for (Value seed : op.getSeeds())
       idle->fields.push_back(elements.emitted(seed));
   }
+  chooseLanes();
   walkElements(online);
   if (!op.getOrder())
     joinAny();
@@ -135,7 +159,7 @@ int64_t ReductionEmitter::slotOf(int64_t offset) const {
   for (const OrderAtoms::Digit &digit : atoms.digits)
     for (unsigned index : digit.atoms) {
       const OrderAtoms::Atom &atom = atoms.atoms[index];
-      if (digit.isNamed && (atom.place == Place::Register || atom.place == Place::Vector))
+      if (digit.isNamed && isOfSlot(atom))
         slot += (offset / atom.weight) % atom.radix * atom.weight;
     }
   return slot;
@@ -149,7 +173,7 @@ std::vector<int64_t> ReductionEmitter::slots(llvm::function_ref<bool(unsigned di
       continue;
     for (unsigned index : digit.atoms) {
       const OrderAtoms::Atom &atom = atoms.atoms[index];
-      if (atom.place == Place::Register || atom.place == Place::Vector)
+      if (isOfSlot(atom))
         for (size_t known = result.size(), k = 0; k < known; ++k)
           for (int64_t setting = 1; setting < atom.radix; ++setting)
             result.push_back(result[k] + setting * atom.weight);
@@ -158,10 +182,39 @@ std::vector<int64_t> ReductionEmitter::slots(llvm::function_ref<bool(unsigned di
   return result;
 }
 
+/// The elements of a leaf's vector that differ in named digits of the order are slots beside each
+/// other: they take their steps together, and lie in one vector.
+void ReductionEmitter::chooseLanes() {
+  unsigned vector = walk.layout().vector();
+  lanes = {0};
+  places.clear();
+  if (!machine.joinsVectors || vector == 1) {
+    for (unsigned v = 0; v < vector; ++v)
+      places.push_back({v});
+    return;
+  }
+  int64_t slotMask = op.getOrder() ? 0 : vector - 1;
+  for (const OrderAtoms::Digit &digit : atoms.digits)
+    for (unsigned index : digit.atoms)
+      if (const OrderAtoms::Atom &atom = atoms.atoms[index];
+          digit.isNamed && atom.place == Place::Vector)
+        slotMask |= (atom.radix - 1) * atom.weight;
+  lanes.clear();
+  std::map<int64_t, SmallVector<unsigned>> steps;
+  for (unsigned v = 0; v < vector; ++v) {
+    steps[v & ~slotMask].push_back(v);
+    if (!(v & ~slotMask))
+      lanes.push_back(v);
+  }
+  for (auto &[step, taken] : steps)
+    places.push_back(taken);
+}
+
 State ReductionEmitter::absentState() {
   State state;
   for (mlir::Type type : op.getResultTypes())
-    state.fields.push_back(elements.constant(builder.getZeroAttr(type)));
+    state.fields.push_back(
+        elements.spread(elements.constant(builder.getZeroAttr(type)), lanes.size()));
   state.present = elements.constant(builder.getBoolAttr(false));
   return state;
 }
@@ -182,7 +235,7 @@ States ReductionEmitter::initialStates(bool inLoop) {
   State state;
   if (op.hasSeeds())
     for (Value seed : op.getSeeds())
-      state.fields.push_back(elements.emitted(seed));
+      state.fields.push_back(elements.spread(elements.emitted(seed), lanes.size()));
   else
     state = absentState();
   for (int64_t slot : slots([](unsigned) { return false; }))
@@ -296,38 +349,45 @@ void ReductionEmitter::takeGroup(MutableArrayRef<Leaf> leaves) {
 /// What does not depend on the state is there for the whole vector; then each element takes its
 /// step, in increasing order.
 void ReductionEmitter::takeLeaf(Leaf &leaf) {
+  elements.enter(phase.element(), leaf, walk.layout().vector());
+  for (ArrayRef<unsigned> together : places)
+    if (elements.error().empty())
+      takeElements(leaf, together);
+}
+
+/// The step of the elements \p places of the leaf's vector, each of a slot of its own.
+void ReductionEmitter::takeElements(Leaf &leaf, ArrayRef<unsigned> together) {
   Block &step = phase.body();
   unsigned vector = walk.layout().vector();
+  int64_t slot = slotOf(leaf.offset + together.front());
+  auto known = states.find(slot);
   elements.enter(phase.element(), leaf, vector);
-  for (unsigned v = 0; v < vector && elements.error().empty(); ++v) {
-    int64_t slot = slotOf(leaf.offset + v);
-    auto known = states.find(slot);
-    if (vector > 1)
-      elements.restrictTo(v);
-    if (op.hasSeeds())
-      for (auto [argument, value] :
-           llvm::zip(step.getArguments().drop_front(), known->second.fields))
-        elements.bind(argument, value);
-    for (Operation &inner : step.without_terminator())
-      if (!leaf.ready.contains(&inner))
-        elements.emit(inner);
-    State result;
-    if (elements.error().empty())
-      for (Value value : step.getTerminator()->getOperands())
-        result.fields.push_back(elements.emitted(value));
-    elements.restrictTo(-1);
-    if (!elements.error().empty())
-      return;
-    if (op.hasSeeds()) {
-      if (leaf.exists)
-        result = choose(leaf.exists, result, known->second);
-    } else {
-      result.present = leaf.exists;
-      if (known != states.end())
-        result = joinPresent(known->second, result);
-    }
-    states[slot] = result;
+  if (vector > 1 && together.size() == 1)
+    elements.restrictTo(together.front());
+  else if (together.size() < vector)
+    elements.restrictToLanes(together);
+  if (op.hasSeeds())
+    for (auto [argument, value] : llvm::zip(step.getArguments().drop_front(), known->second.fields))
+      elements.bind(argument, value);
+  for (Operation &inner : step.without_terminator())
+    if (!leaf.ready.contains(&inner))
+      elements.emit(inner);
+  State result;
+  if (elements.error().empty())
+    for (Value value : step.getTerminator()->getOperands())
+      result.fields.push_back(elements.spread(elements.emitted(value), together.size()));
+  elements.restrictTo(-1);
+  if (!elements.error().empty())
+    return;
+  if (op.hasSeeds()) {
+    if (leaf.exists)
+      result = choose(leaf.exists, result, known->second);
+  } else {
+    result.present = leaf.exists;
+    if (known != states.end())
+      result = joinPresent(known->second, result);
   }
+  states[slot] = result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -337,6 +397,8 @@ void ReductionEmitter::takeLeaf(Leaf &leaf) {
 State ReductionEmitter::join(const State &lower, const State &upper) {
   Block &body = op.getJoin().front();
   size_t count = lower.fields.size();
+  if (machine.joinsVectors)
+    elements.setWidth(std::max(widthOf(lower.fields.front()), widthOf(upper.fields.front())));
   for (size_t field = 0; field < count; ++field) {
     elements.bind(body.getArgument(field), lower.fields[field]);
     elements.bind(body.getArgument(count + field), upper.fields[field]);
@@ -401,8 +463,53 @@ void ReductionEmitter::joinBits(const OrderAtoms::Digit &digit, bool lowestFirst
   }
 }
 
+State ReductionEmitter::lanesOf(const State &state, ArrayRef<unsigned> chosen) {
+  State result = state;
+  for (Value &field : result.fields)
+    field = elements.select(field, chosen);
+  return result;
+}
+
+/// Joins the halves of each vector whose places differ in the bit of weight \p weight.
+void ReductionEmitter::joinVectors(int64_t weight) {
+  SmallVector<unsigned> lower, upper;
+  SmallVector<int64_t> left;
+  for (auto [lane, place] : llvm::enumerate(lanes)) {
+    (place & weight ? upper : lower).push_back(lane);
+    if (!(place & weight))
+      left.push_back(place);
+  }
+  for (auto &[slot, state] : states)
+    state = joinPresent(lanesOf(state, lower), lanesOf(state, upper));
+  lanes = left;
+}
+
+/// Each setting of an atom that is in the states' vectors becomes a slot of its own.
+void ReductionEmitter::fromVectors(unsigned index) {
+  OrderAtoms::Atom &atom = atoms.atoms[index];
+  States all;
+  SmallVector<int64_t> left;
+  int64_t mask = (atom.radix - 1) * atom.weight;
+  for (int64_t setting = 0; setting < atom.radix; ++setting) {
+    SmallVector<unsigned> chosen;
+    for (auto [lane, place] : llvm::enumerate(lanes))
+      if ((place & mask) == setting * atom.weight) {
+        chosen.push_back(lane);
+        if (!setting)
+          left.push_back(place);
+      }
+    for (auto &[slot, state] : states)
+      all[slot + setting * atom.weight] = lanesOf(state, chosen);
+  }
+  states = all;
+  lanes = left;
+  atom.place = Place::Register;
+}
+
 /// Joins the two halves that differ in one bit of the index, for every setting of the other bits.
 void ReductionEmitter::joinBit(unsigned index, unsigned bit) {
+  if (atoms.atoms[index].place == Place::Vector && machine.joinsVectors)
+    return joinVectors(atoms.atoms[index].weight << bit);
   if (atoms.atoms[index].place == Place::Thread) {
     unsigned threadBit = atoms.atoms[index].threadBit + bit;
     if (threadBit < warpBit)
@@ -475,6 +582,8 @@ void ReductionEmitter::joinSerially(const OrderAtoms::Digit &digit) {
   for (unsigned atom : digit.atoms)
     if (atoms.atoms[atom].place == Place::Thread)
       toRegisters(atom);
+    else if (atoms.atoms[atom].place == Place::Vector && machine.joinsVectors)
+      fromVectors(atom);
   constexpr int64_t longest = 4096;
   int64_t weight = digit.atoms.empty() ? 1 : atoms.atoms[digit.atoms.back()].weight;
   int64_t radix = digit.radix ? digit.radix : digit.populated;
@@ -520,6 +629,8 @@ void ReductionEmitter::joinSerially(const OrderAtoms::Digit &digit) {
 
 /// All trees agree: the thread's elements are already joined, the other threads follow.
 void ReductionEmitter::joinAny() {
+  for (int64_t bit = walk.layout().vector() / 2; bit && lanes.size() > 1; bit /= 2)
+    joinVectors(bit);
   int64_t weight = 1;
   for (const LayoutDigit &digit : walk.layout().digits) {
     if (digit.place != Place::Thread)
@@ -587,9 +698,9 @@ State ReductionEmitter::choose(Value condition, const State &a, const State &b) 
 } // namespace
 
 std::string emitReduction(OpBuilder &builder, Elements &elements, Exchange &exchange,
-                          const Team &team, const Phase &phase, Walk &walk,
+                          const Machine &machine, const Team &team, const Phase &phase, Walk &walk,
                           std::vector<Leaf> *held) {
-  return ReductionEmitter(builder, elements, exchange, team, phase, walk, held).run();
+  return ReductionEmitter(builder, elements, exchange, machine, team, phase, walk, held).run();
 }
 
 } // namespace h3

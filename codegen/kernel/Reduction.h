@@ -18,7 +18,7 @@ namespace h3 {
 /// held are the row's leaves if it is held in registers; otherwise the walk makes them. Returns
 /// what has no code generation, or an empty string.
 std::string emitReduction(mlir::OpBuilder &builder, Elements &elements, Exchange &exchange,
-                          const Team &team, const Phase &phase, Walk &walk,
+                          const Machine &machine, const Team &team, const Phase &phase, Walk &walk,
                           std::vector<Leaf> *held);
 
 } // namespace h3

@@ -139,12 +139,12 @@ std::optional<KernelSchedule> KernelSchedule::parse(std::string_view text, std::
       schedule.accessBytes = number == 1 ? 0 : number;
     } else if (key == "index" && (number == 32 || number == 64)) {
       schedule.indexBits = number;
-    } else if (key == "block" && llvm::isPowerOf2_32(number) && number >= 32 && number <= 1024) {
+    } else if (key == "block" && llvm::isPowerOf2_32(number) && number <= 1024) {
       schedule.blockThreads = number;
     } else {
       error = "'" + setting.str() +
               "': expected access=1, 2, 4, 8, 16 or 32, index=32 or 64, "
-              "block=32 to 1024, a power of two";
+              "block=1 to 1024, a power of two";
       return {};
     }
   }
@@ -174,9 +174,12 @@ static bool runsOnline(ir::OrderAttr order, const OrderAtoms &atoms) {
   return false;
 }
 
-static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool holdsRow) {
+static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool holdsRow,
+                                const Machine &machine) {
   if (std::string wrong = layout.invalid(); !wrong.empty())
     return wrong;
+  if (layout.registers() > machine.mostHeld)
+    return "a thread holds more than " + std::to_string(machine.mostHeld) + " elements";
   std::optional<int64_t> extent = phase.constantExtent();
   std::optional<int64_t> capacity = layout.capacity();
   if (holdsRow && extent && capacity && *capacity < *extent)
@@ -191,7 +194,8 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   if (!reduce || !reduce.getOrder())
     return {};
   std::string error;
-  std::optional<OrderAtoms> atoms = OrderAtoms::of(*reduce.getOrder(), extent, layout, error);
+  std::optional<OrderAtoms> atoms =
+      OrderAtoms::of(*reduce.getOrder(), extent, layout, machine, error);
   if (!atoms)
     return layout.text() + ": " + error;
   for (const OrderAtoms::Digit &digit : atoms->digits)
@@ -202,7 +206,7 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   return {};
 }
 
-std::string refusal(const Job &job, const JobSchedule &how) {
+std::string refusal(const Job &job, const JobSchedule &how, const Machine &machine) {
   size_t expected = how.kind == JobSchedule::Kind::Loop ? job.phases.size() : 1;
   if (how.layouts.size() != expected)
     return "the job has " + std::to_string(job.phases.size()) + " phases, the schedule " +
@@ -234,8 +238,9 @@ std::string refusal(const Job &job, const JobSchedule &how) {
     break;
   }
   for (auto [index, phase] : llvm::enumerate(job.phases))
-    if (std::string wrong = phaseRefusal(phase, how.layout(index),
-                                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread);
+    if (std::string wrong =
+            phaseRefusal(phase, how.layout(index),
+                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread, machine);
         !wrong.empty())
       return wrong;
   return {};
@@ -279,11 +284,11 @@ static bool keepsPlace(Value index, Value element, int64_t held) {
 }
 
 /// Why \p how cannot fetch the elements that \p job uses of others by shuffles; empty if it can.
-static std::string remapRefusal(const Job &job, const JobSchedule &how) {
+static std::string remapRefusal(const Job &job, const JobSchedule &how, const Machine &machine) {
   for (auto [number, phase] : llvm::enumerate(job.phases))
     for (auto remap : phase.body().getOps<ir::RemapOp>()) {
       const Layout &layout = how.layout(number);
-      bool isPlain = how.kind == JobSchedule::Kind::Hold && layout.threads() <= 32;
+      bool isPlain = how.kind == JobSchedule::Kind::Hold && layout.threads() <= machine.waveThreads;
       for (auto [place, digit] : llvm::enumerate(layout.digits))
         isPlain &= (digit.place == Place::Thread) == (place == 0) && digit.threadBit == 0;
       if (!isPlain)
@@ -296,10 +301,15 @@ static std::string remapRefusal(const Job &job, const JobSchedule &how) {
   return {};
 }
 
-std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule) {
+std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule,
+                    const Machine &machine) {
   if (jobs.size() != schedule.jobs.size())
     return "the operator has " + std::to_string(jobs.size()) + " jobs, the schedule " +
            std::to_string(schedule.jobs.size());
+  if (schedule.blockThreads > machine.mostThreads)
+    return "a block has at most " + std::to_string(machine.mostThreads) + " threads";
+  if (schedule.remapsByShuffle && machine.waveThreads == 1)
+    return "there are no shuffles";
   for (auto [job, how] : llvm::zip(jobs, schedule.jobs)) {
     if (how.threads() > schedule.blockThreads)
       return "a team of " + std::to_string(how.threads()) + " threads does not fit in a block of " +
@@ -307,9 +317,9 @@ std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule
     if (schedule.remapsByShuffle && !job.remapped)
       return "no element is used that another thread may hold: there is nothing to shuffle";
     const Job &form = schedule.remapsByShuffle ? *job.remapped : job;
-    std::string wrong = refusal(form, how);
+    std::string wrong = refusal(form, how, machine);
     if (wrong.empty() && schedule.remapsByShuffle)
-      wrong = remapRefusal(form, how);
+      wrong = remapRefusal(form, how, machine);
     if (!wrong.empty())
       return wrong;
   }

@@ -31,6 +31,7 @@
 
 #include "codegen/kernel/Job.h"
 #include "codegen/kernel/Layout.h"
+#include "codegen/kernel/Machine.h"
 
 #include <string>
 #include <vector>
@@ -71,12 +72,13 @@ struct KernelSchedule {
   static std::optional<KernelSchedule> parse(std::string_view text, std::string &error);
 };
 
-/// Why \p how cannot run \p job; empty if it can.
-std::string refusal(const Job &job, const JobSchedule &how);
+/// Why \p how cannot run \p job on \p machine; empty if it can.
+std::string refusal(const Job &job, const JobSchedule &how, const Machine &machine);
 
-/// Why \p schedule cannot run \p jobs; empty if it can. What depends on sizes that are known at run
-/// time alone becomes a guard of the variant.
-std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule);
+/// Why \p schedule cannot run \p jobs on \p machine; empty if it can. What depends on sizes that
+/// are known at run time alone becomes a guard of the variant.
+std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule,
+                    const Machine &machine);
 
 } // namespace h3
 

@@ -35,6 +35,8 @@ Walk::Walk(OpBuilder &builder, Elements &elements, const Team &team, const Layou
     }
     weight *= std::max<int64_t>(1, digit.radix);
   }
+  if (team.blockThreads == 1 && shape.hasLoop())
+    holdsWholeRounds = weight;
   if (!base)
     base = elements.constant(0);
 }
@@ -46,6 +48,9 @@ Value Walk::make(Value a, int64_t b) {
 Value Walk::exists(Value from, int64_t offset) {
   if (std::optional<int64_t> capacity = shape.capacity();
       knownExtent && capacity && *capacity <= *knownExtent)
+    return {};
+  // Rounds that are whole.
+  if (knownExtent && holdsWholeRounds && *knownExtent % holdsWholeRounds == 0)
     return {};
   if (knownExtent && from == base &&
       mostThreadPart + offset + static_cast<int64_t>(shape.vector()) <= *knownExtent)

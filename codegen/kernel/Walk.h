@@ -36,7 +36,7 @@ public:
   /// In the body of a walk with an open loop: the first element of the round, over all threads.
   mlir::Value roundBase() const { return round; }
 
-  /// Whether the element base + \p offset exists; null: always.
+  /// Whether the element base + \p offset exists, in a leaf; null: always.
   mlir::Value exists(mlir::Value base, int64_t offset);
   /// The thread's own part of the index.
   mlir::Value threadBase() const { return base; }
@@ -58,6 +58,8 @@ private:
   std::optional<int64_t> knownExtent;
   std::vector<int64_t> weights; ///< of the layout's digits
   mlir::Value base, round;
+  /// Of a thread alone in a loop: rows of a multiple of so many elements have no other rounds.
+  int64_t holdsWholeRounds = 0;
   int64_t mostThreadPart = 0; ///< the largest index that the thread digits add
 };
 

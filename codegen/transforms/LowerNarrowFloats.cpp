@@ -18,8 +18,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/dialect/H3.h"
+#include "codegen/transforms/Bits.h"
 #include "codegen/transforms/Passes.h"
-#include "codegen/transforms/Shapes.h"
 
 #include <mlir/IR/PatternMatch.h>
 #include <mlir/Transforms/WalkPatternRewriteDriver.h>
@@ -32,33 +32,6 @@ namespace {
 bool isByteFloat(mlir::Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
 }
-
-/// Integer arithmetic on values of one type, scalars or vectors.
-struct Bits {
-  OpBuilder &builder;
-  Location loc;
-  mlir::Type type; ///< of the integers
-
-  Bits(OpBuilder &builder, Location loc, mlir::Type shape, unsigned width)
-      : builder(builder), loc(loc), type(like(shape, builder.getIntegerType(width))) {}
-
-  unsigned width() const { return getElementTypeOrSelf(type).getIntOrFloatBitWidth(); }
-  Value constant(uint64_t value) const {
-    return constantOf(builder, loc, type, APInt(width(), value, false, true));
-  }
-  Value add(Value a, Value b) const { return arith::AddIOp::create(builder, loc, a, b); }
-  Value sub(Value a, Value b) const { return arith::SubIOp::create(builder, loc, a, b); }
-  Value both(Value a, Value b) const { return arith::AndIOp::create(builder, loc, a, b); }
-  Value either(Value a, Value b) const { return arith::OrIOp::create(builder, loc, a, b); }
-  Value shl(Value a, Value b) const { return arith::ShLIOp::create(builder, loc, a, b); }
-  Value shr(Value a, Value b) const { return arith::ShRUIOp::create(builder, loc, a, b); }
-  Value above(Value a, Value b) const {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, a, b);
-  }
-  Value choose(Value condition, Value a, Value b) const {
-    return arith::SelectOp::create(builder, loc, condition, a, b);
-  }
-};
 
 /// The shape of a binary format.
 struct Format {
@@ -79,9 +52,10 @@ struct Format {
   bool hasInfinity() const { return infinity != nan; }
 };
 
-/// Narrows \p value, an f32 or f64.
-Value narrow(OpBuilder &builder, Location loc, Value value, mlir::Type result,
-             ir::Rounding rounding, bool saturate) {
+} // namespace
+
+Value narrowFloat(OpBuilder &builder, Location loc, Value value, mlir::Type result,
+                  ir::Rounding rounding, bool saturate) {
   Format from(value.getType()), to(result);
   Bits bits(builder, loc, value.getType(), from.width);
   unsigned shift = from.significandBits - to.significandBits;
@@ -159,6 +133,8 @@ Value narrow(OpBuilder &builder, Location loc, Value value, mlir::Type result,
   return arith::BitcastOp::create(builder, loc, result, code);
 }
 
+namespace {
+
 /// An 8-bit float as an f16, which holds all of them.
 Value widen(OpBuilder &builder, Location loc, Value value) {
   bool isE5M2 = isa<Float8E5M2Type>(getElementTypeOrSelf(value));
@@ -183,15 +159,15 @@ Value widen(OpBuilder &builder, Location loc, Value value) {
   return bits.choose(bits.above(magnitude, bits.constant(0x7E)), nan, exact);
 }
 
-/// An integer as an f64 that rounds to the same narrow float: exact for i32; an i64 beyond 2^53
-/// loses bits only where \p result cannot tell.
+} // namespace
+
 Value integerAsF64(OpBuilder &builder, Location loc, Value value, mlir::Type result) {
   mlir::Type type = like(value.getType(), builder.getF64Type());
   if (getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 64) {
-    // All types here have at most 16 bits: a value beyond 2^24 in magnitude overflows an 8-bit
-    // float and f16; for bf16 the bits below the 12 that matter are kept as one that is odd.
+    // A value beyond 2^24 in magnitude overflows an 8-bit float and f16; for bf16 and f32 the bits
+    // below those that matter are kept as one that is odd.
     Bits bits(builder, loc, value.getType(), 64);
-    if (isa<BFloat16Type>(getElementTypeOrSelf(result))) {
+    if (isa<BFloat16Type, Float32Type>(getElementTypeOrSelf(result))) {
       Value low = bits.both(value, bits.constant(0xFFFF));
       Value sticky =
           bits.choose(bits.above(low, bits.constant(0)), bits.constant(0x8000), bits.constant(0));
@@ -210,6 +186,8 @@ Value integerAsF64(OpBuilder &builder, Location loc, Value value, mlir::Type res
   }
   return arith::SIToFPOp::create(builder, loc, type, value);
 }
+
+namespace {
 
 struct Convert : OpRewritePattern<ir::ConvertOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -258,8 +236,8 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
       value = integerAsF64(rewriter, loc, value, result);
     else if (from.isF16() || from.isBF16())
       value = arith::ExtFOp::create(rewriter, loc, as(rewriter.getF32Type()), value);
-    rewriter.replaceOp(op,
-                       narrow(rewriter, loc, value, result, op.getRounding(), op.getSaturate()));
+    rewriter.replaceOp(
+        op, narrowFloat(rewriter, loc, value, result, op.getRounding(), op.getSaturate()));
     return success();
   }
 };

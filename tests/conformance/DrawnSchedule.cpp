@@ -216,7 +216,7 @@ std::optional<KernelSchedule> drawSchedule(const std::vector<Job> &jobs, Engine 
     if (schedule.jobs.size() != jobs.size())
       continue;
     schedule.blockThreads = std::min(1024u, threads << below(engine, 3));
-    if (refusal(jobs, schedule).empty())
+    if (refusal(jobs, schedule, Machine()).empty())
       return schedule;
   }
   return {};

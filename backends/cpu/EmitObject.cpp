@@ -1,0 +1,129 @@
+//===-- backends/cpu/EmitObject.cpp - LLVM IR to an object file -----------===//
+// Part of h3gen, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "backends/cpu/EmitObject.h"
+
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/InstSimplifyPass.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <mutex>
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+void LLVMInitializeAArch64TargetInfo();
+void LLVMInitializeAArch64Target();
+void LLVMInitializeAArch64TargetMC();
+void LLVMInitializeAArch64AsmPrinter();
+}
+
+using namespace llvm;
+
+namespace h3::cpu {
+
+static void initialize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+static std::unique_ptr<TargetMachine> makeTargetMachine(const h3::Target &target) {
+  initialize();
+  bool isArm = target.has(Capability::Aarch64);
+  Triple triple(isArm ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu");
+  std::string message;
+  const llvm::Target *backend = TargetRegistry::lookupTarget(triple, message);
+  if (!backend)
+    return nullptr;
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Strict;
+  options.NoTrappingFPMath = true;
+  std::string processor = isArm ? "generic" : std::string(target.name);
+  return std::unique_ptr<TargetMachine>(backend->createTargetMachine(
+      triple, processor, "", options, Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default));
+}
+
+std::string optimize(Module &module, const h3::Target &target) {
+  std::unique_ptr<TargetMachine> machine = makeTargetMachine(target);
+  if (!machine)
+    return "this LLVM has no code generator for " + std::string(target.name);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    // A table of addresses would be one of relocations, and a loop of stores no library's.
+    function.addFnAttr("no-jump-tables", "true");
+    function.addFnAttr("no-builtins");
+    function.setDSOLocal(true);
+  }
+  PassBuilder builder(machine.get());
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  // No InstCombine: it narrows an f32 operation between conversions to an f16 one.
+  FunctionPassManager passes;
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(InstSimplifyPass());
+  LoopPassManager inLoops;
+  inLoops.addPass(LoopRotatePass());
+  inLoops.addPass(LICMPass(LICMOptions()));
+  passes.addPass(createFunctionToLoopPassAdaptor(std::move(inLoops), /*UseMemorySSA=*/true));
+  passes.addPass(GVNPass());
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(DCEPass());
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, functions);
+  return {};
+}
+
+std::optional<std::string> emitObject(Module &module, const h3::Target &target,
+                                      std::string &error) {
+  std::unique_ptr<TargetMachine> machine = makeTargetMachine(target);
+  SmallString<0> bytes;
+  raw_svector_ostream stream(bytes);
+  legacy::PassManager passes;
+  if (!machine ||
+      machine->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile)) {
+    error = "this LLVM writes no object files for " + std::string(target.name);
+    return {};
+  }
+  passes.run(module);
+  return std::string(bytes);
+}
+
+} // namespace h3::cpu
