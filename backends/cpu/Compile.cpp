@@ -181,7 +181,7 @@ bool Compilation::addVariant(const Program &program, const PreparedOperator &pre
 
 bool Compilation::toObject(gpu::GPUModuleOp kernels) {
   auto lower = [&](PassManager &passes) {
-    passes.addPass(createLowerScalarsPass());
+    passes.addPass(createLowerScalarsPass(target));
     passes.addPass(createLowerNarrowFloatsPass());
     passes.addPass(h3::createLowerScalarsPass());
     passes.addPass(createLowerHalvesPass(target));

@@ -86,10 +86,13 @@ void EntryMaker::makeBlocks(gpu::GPUFuncOp kernel, LLVM::LLVMFuncOp blocks) {
     else
       op->moveBefore(loop.getBody()->getTerminator());
   }
+  // Of a block with one thread, and a grid in one dimension.
+  SmallVector<Operation *> numbers;
   loop.walk([&](Operation *op) {
-    if (!isa<gpu::BlockIdOp, gpu::ThreadIdOp>(op))
-      return;
-    // Of a block with one thread, and a grid in one dimension.
+    if (isa<gpu::BlockIdOp, gpu::ThreadIdOp>(op))
+      numbers.push_back(op);
+  });
+  for (Operation *op : numbers) {
     for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
       builder.setInsertionPoint(user);
       mlir::Type type = user->getResult(0).getType();
@@ -102,7 +105,7 @@ void EntryMaker::makeBlocks(gpu::GPUFuncOp kernel, LLVM::LLVMFuncOp blocks) {
       user->erase();
     }
     op->erase();
-  });
+  }
 }
 
 void EntryMaker::makeEntry(LLVM::LLVMFuncOp entry, LLVM::LLVMFuncOp blocks) {

@@ -57,7 +57,6 @@ private:
   }
   Value fused(LLVM::FMAOp op);
   Value intrinsic(LLVM::CallIntrinsicOp op);
-  Value scalarised(arith::SIToFPOp op);
   Value overF32(Operation *op);
 
   OpBuilder &builder;
@@ -110,8 +109,12 @@ Value Lowering::narrow(Value value, mlir::Type type) {
 Value Lowering::fused(LLVM::FMAOp op) {
   bool half = isHalf(op.getType());
   mlir::Type element = getElementTypeOrSelf(op.getType());
-  if (!half && (target.has(Capability::FusedMultiplyAdd) || !element.isF32()))
+  if (!half && target.has(Capability::FusedMultiplyAdd))
     return {};
+  if (element.isF64())
+    return forEachElement(builder, loc, op.getType(), op->getOperands(), [&](ValueRange operands) {
+      return emitFusedMultiplyAdd(builder, loc, operands[0], operands[1], operands[2]);
+    });
   Value exact = sumToOdd(builder, loc, toF64(op.getA()), toF64(op.getB()), toF64(op.getC()));
   if (half)
     return narrow(exact, op.getType());
@@ -140,19 +143,6 @@ Value Lowering::intrinsic(LLVM::CallIntrinsicOp op) {
                                                op.getIntrinAttr(), operands)
                      .getResult(0);
   return narrow(result, type);
-}
-
-/// A vector of i64 one by one: some targets convert it by way of f64.
-Value Lowering::scalarised(arith::SIToFPOp op) {
-  auto type = cast<VectorType>(op.getType());
-  Value all = LLVM::PoisonOp::create(builder, loc, type);
-  for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
-    Value position = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(lane));
-    Value element = LLVM::ExtractElementOp::create(builder, loc, op.getIn(), position);
-    element = arith::SIToFPOp::create(builder, loc, type.getElementType(), element);
-    all = LLVM::InsertElementOp::create(builder, loc, all, element, position);
-  }
-  return all;
 }
 
 /// The same operation in f32.
@@ -201,7 +191,14 @@ Value Lowering::lowered(Operation *op) {
           return narrow(integerAsF64(builder, loc, convert.getIn(), convert.getType()),
                         convert.getType());
         bool isWide = getElementTypeOrSelf(convert.getIn()).getIntOrFloatBitWidth() == 64;
-        return isWide && isa<VectorType>(convert.getType()) ? scalarised(convert) : Value();
+        if (!isWide || !isa<VectorType>(convert.getType()))
+          return {};
+        // Some targets convert a vector of i64 by way of f64.
+        return forEachElement(
+            builder, loc, convert.getType(), op->getOperands(), [&](ValueRange operands) -> Value {
+              return arith::SIToFPOp::create(builder, loc, getElementTypeOrSelf(convert.getType()),
+                                             operands.front());
+            });
       })
       .Default([](Operation *) { return Value(); });
 }

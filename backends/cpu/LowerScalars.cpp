@@ -6,6 +6,7 @@
 // A directed rounding is the rounding to nearest, and one step back where that went the wrong way.
 // What shows which way it went is exact: sums and products of f32 in f64, rounded to odd; of a
 // quotient q = a / b the product q * b against a; of a root r the square r * r against the operand.
+// f16 and bf16 are rounded from f64 directly; in f64 the instruction runs in its own environment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,18 +45,34 @@ Value sumToOdd(OpBuilder &builder, Location loc, Value a, Value b, Value c) {
   return arith::BitcastOp::create(builder, loc, sum.getType(), moved);
 }
 
+Value forEachElement(OpBuilder &builder, Location loc, mlir::Type result, ValueRange operands,
+                     llvm::function_ref<Value(ValueRange)> emit) {
+  auto shape = dyn_cast<VectorType>(result);
+  if (!shape)
+    return emit(operands);
+  Value all = LLVM::PoisonOp::create(builder, loc, shape);
+  for (int64_t lane = 0; lane < shape.getNumElements(); ++lane) {
+    Value position = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(lane));
+    SmallVector<Value> single;
+    for (Value operand : operands)
+      single.push_back(LLVM::ExtractElementOp::create(builder, loc, operand, position));
+    all = LLVM::InsertElementOp::create(builder, loc, all, emit(single), position);
+  }
+  return all;
+}
+
 namespace {
 
-/// One operation in f32 with a directed rounding.
+/// One operation in f16, bf16 or f32 with a directed rounding.
 class Directed {
 public:
   Directed(OpBuilder &builder, Operation *op, ir::Rounding rounding)
       : builder(builder), loc(op->getLoc()), rounding(rounding), type(op->getResult(0).getType()),
-        wide(like(type, builder.getF64Type())) {}
+        wide(like(type, builder.getF64Type())), single(getElementTypeOrSelf(type).isF32()) {}
 
-  Value add(Value a, Value b) { return step(toOdd(sum(a, {}, b))); }
-  Value mul(Value a, Value b) { return step(toOdd(arith::MulFOp::create(builder, loc, a, b))); }
-  Value fma(Value a, Value b, Value c) { return step(toOdd(sum(a, b, c))); }
+  Value add(Value a, Value b) { return fromOdd(sum(a, {}, b)); }
+  Value mul(Value a, Value b) { return fromOdd(arith::MulFOp::create(builder, loc, a, b)); }
+  Value fma(Value a, Value b, Value c) { return fromOdd(sum(a, b, c)); }
   Value div(Value a, Value b);
   Value sqrt(Value a);
   Value widen(Value value) { return arith::ExtFOp::create(builder, loc, wide, value); }
@@ -65,7 +82,7 @@ private:
   struct Nearest {
     Value value, isAbove, isBelow;
   };
-  Nearest toOdd(Value exact);
+  Value fromOdd(Value exact);
   Value sum(Value a, Value b, Value c);
   Value step(const Nearest &nearest);
   Value compare(arith::CmpFPredicate how, Value a, Value b) {
@@ -76,6 +93,7 @@ private:
   Location loc;
   ir::Rounding rounding;
   mlir::Type type, wide;
+  bool single;
 };
 
 /// a * b + c to odd. Terms that cancel, or zeros of different signs, are -0 where rounding is down.
@@ -95,14 +113,20 @@ Value Directed::sum(Value a, Value b, Value c) {
   return arith::BitcastOp::create(builder, loc, wide, bits.choose(isZero, signs, pattern));
 }
 
-Directed::Nearest Directed::toOdd(Value exact) {
+Value Directed::fromOdd(Value exact) {
+  if (!single)
+    return narrowFloat(builder, loc, exact, type, rounding);
   Value nearest = arith::TruncFOp::create(builder, loc, type, exact);
   Value back = widen(nearest);
-  return {nearest, compare(arith::CmpFPredicate::OGT, back, exact),
-          compare(arith::CmpFPredicate::OLT, back, exact)};
+  return step({nearest, compare(arith::CmpFPredicate::OGT, back, exact),
+               compare(arith::CmpFPredicate::OLT, back, exact)});
 }
 
+/// A quotient or root of numbers with at most 11 bits of significand, that is none of those with
+/// 12, is far enough from them that f64 rounds it to none.
 Value Directed::div(Value a, Value b) {
+  if (!single)
+    return fromOdd(arith::DivFOp::create(builder, loc, a, b));
   Value nearest =
       arith::DivFOp::create(builder, loc, type, arith::TruncFOp::create(builder, loc, type, a),
                             arith::TruncFOp::create(builder, loc, type, b));
@@ -116,6 +140,13 @@ Value Directed::div(Value a, Value b) {
 }
 
 Value Directed::sqrt(Value a) {
+  auto rootOf = [&](Value value) {
+    return LLVM::CallIntrinsicOp::create(builder, loc, value.getType(),
+                                         builder.getStringAttr("llvm.sqrt"), value)
+        .getResult(0);
+  };
+  if (!single)
+    return fromOdd(rootOf(a));
   Value operand = arith::TruncFOp::create(builder, loc, type, a);
   Value nearest =
       LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr("llvm.sqrt"), operand)
@@ -161,6 +192,7 @@ Value Directed::step(const Nearest &nearest) {
 
 struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerScalars)
+  explicit LowerScalars(const Target &target) : target(target) {}
   StringRef getArgument() const override { return "h3-cpu-lower-scalars"; }
   StringRef getDescription() const override {
     return "Lowers named approximations and directed roundings to integer and exact arithmetic";
@@ -203,6 +235,77 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
     return narrowFloat(builder, op.getLoc(), wide, op.getType(), op.getRounding());
   }
 
+  /// In f64 nothing wider is exact: the instruction itself, in an environment of its own.
+  Value directedF64(OpBuilder &builder, Operation *op, ir::Rounding rounding) {
+    bool isArm = target.has(Capability::Aarch64);
+    if (isa<ir::FmaOp>(op) && !target.has(Capability::FusedMultiplyAdd)) {
+      op->emitError("an fma in f64 with a directed rounding has no code generation for " +
+                    std::string(target.name));
+      signalPassFailure();
+      return {};
+    }
+    using Code = std::pair<StringRef, StringRef>; // of x86 and AArch64
+    Code names =
+        llvm::TypeSwitch<Operation *, Code>(op)
+            .Case([](ir::AddOp) { return Code("addsd $2, $0", "fadd ${0:d}, ${1:d}, ${2:d}"); })
+            .Case([](ir::SubOp) { return Code("subsd $2, $0", "fsub ${0:d}, ${1:d}, ${2:d}"); })
+            .Case([](ir::MulOp) { return Code("mulsd $2, $0", "fmul ${0:d}, ${1:d}, ${2:d}"); })
+            .Case([](ir::DivOp) { return Code("divsd $2, $0", "fdiv ${0:d}, ${1:d}, ${2:d}"); })
+            .Case([](ir::SqrtOp) { return Code("sqrtsd $0, $0", "fsqrt ${0:d}, ${1:d}"); })
+            .Case([](ir::FmaOp) {
+              return Code("vfmadd213sd $3, $2, $0", "fmadd ${0:d}, ${1:d}, ${2:d}, ${3:d}");
+            });
+    unsigned count = op->getNumOperands();
+    std::string code, constraints = isArm ? "=w" : "=x";
+    for (unsigned k = 0; k < count; ++k)
+      constraints += isArm ? ",w" : k ? ",x" : ",0";
+    SmallVector<Value> environments;
+    std::string first = "$" + std::to_string(count + 1), second = "$" + std::to_string(count + 2);
+    if (isArm) {
+      constraints += ",r";
+      code = "msr fpcr, " + first + "\n\t" + names.second.str() + "\n\tmsr fpcr, xzr";
+      uint64_t mode = rounding == ir::Rounding::Up ? 1 : rounding == ir::Rounding::Down ? 2 : 3;
+      environments.push_back(LLVM::ConstantOp::create(builder, op->getLoc(), builder.getI64Type(),
+                                                      builder.getI64IntegerAttr(mode << 22)));
+    } else {
+      constraints += ",r,r,~{memory},~{dirflag},~{fpsr},~{flags}";
+      code = "ldmxcsr (" + first + ")\n\t" + names.first.str() + "\n\tldmxcsr (" + second + ")";
+      int32_t mode = rounding == ir::Rounding::Down ? 1 : rounding == ir::Rounding::Up ? 2 : 3;
+      for (int32_t word : {0x1F80 | mode << 13, 0x1F80})
+        environments.push_back(environment(builder, op->getLoc(), word));
+    }
+    return forEachElement(
+        builder, op->getLoc(), op->getResult(0).getType(), op->getOperands(),
+        [&](ValueRange operands) {
+          SmallVector<Value> all(operands);
+          llvm::append_range(all, environments);
+          return LLVM::InlineAsmOp::create(
+                     builder, op->getLoc(), builder.getF64Type(), all, code, constraints,
+                     /*has_side_effects=*/true, /*is_align_stack=*/false,
+                     LLVM::tailcallkind::TailCallKind::None,
+                     LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+                     ArrayAttr())
+              .getResult(0);
+        });
+  }
+
+  /// The address of a constant for the MXCSR register.
+  Value environment(OpBuilder &builder, Location loc, int32_t word) {
+    std::string name = "h3_mxcsr_" + std::to_string(word);
+    Block &globals = getOperation()->getRegion(0).front();
+    bool isKnown = llvm::any_of(globals.getOps<LLVM::GlobalOp>(),
+                                [&](LLVM::GlobalOp global) { return global.getSymName() == name; });
+    if (!isKnown) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&globals);
+      LLVM::GlobalOp::create(builder, loc, builder.getI32Type(), /*isConstant=*/true,
+                             LLVM::Linkage::Internal, name, builder.getI32IntegerAttr(word),
+                             /*alignment=*/4);
+    }
+    return LLVM::AddressOfOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                                     name);
+  }
+
   Value directed(Operation *op) {
     auto rounding = llvm::TypeSwitch<Operation *, ir::Rounding>(op)
                         .Case<ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp, ir::FmaOp, ir::SqrtOp>(
@@ -211,12 +314,9 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
     if (rounding == ir::Rounding::NearestEven)
       return {};
     OpBuilder builder(op);
+    if (getElementTypeOrSelf(op->getResult(0)).isF64())
+      return directedF64(builder, op, rounding);
     Directed directed(builder, op, rounding);
-    if (!getElementTypeOrSelf(op->getResult(0)).isF32()) {
-      op->emitError("a directed rounding in f64 has no code generation on this target");
-      signalPassFailure();
-      return {};
-    }
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(directed.widen(operand));
@@ -231,10 +331,14 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
         .Case([&](ir::FmaOp) { return directed.fma(operands[0], operands[1], operands[2]); })
         .Case([&](ir::SqrtOp) { return directed.sqrt(operands[0]); });
   }
+
+  const Target &target;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createLowerScalarsPass() { return std::make_unique<LowerScalars>(); }
+std::unique_ptr<Pass> createLowerScalarsPass(const Target &target) {
+  return std::make_unique<LowerScalars>(target);
+}
 
 } // namespace h3::cpu

@@ -19,7 +19,7 @@ namespace h3::cpu {
 /// `h3-cpu-lower-scalars`: named approximations become the integer models of
 /// dsl/scalar/SpecialFunctions.h, directed roundings a rounding to nearest and a step back. Their
 /// tables are globals of the module.
-std::unique_ptr<mlir::Pass> createLowerScalarsPass();
+std::unique_ptr<mlir::Pass> createLowerScalarsPass(const Target &target);
 
 /// `h3-cpu-lower-halves`: `arith` and `llvm` operations on f16 and bf16 become operations on f32 or
 /// f64 with one rounding to the narrow type; fused multiply-adds that \p target lacks become exact
@@ -38,6 +38,17 @@ mlir::Value emitApproximation(mlir::OpBuilder &builder, mlir::Location loc,
 /// at most 26 bits of significand and exponents far from f64's limits. A null \p b stands for 1.
 mlir::Value sumToOdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b,
                      mlir::Value c);
+
+/// a * b + c, each an f64, to nearest: integer code, for targets without the instruction.
+mlir::Value emitFusedMultiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
+                                 mlir::Value b, mlir::Value c);
+
+/// The value of an operation on single elements, emitted by \p emit, for each element of the
+/// vectors
+/// \p operands, or at once if they are none.
+mlir::Value forEachElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type result,
+                           mlir::ValueRange operands,
+                           llvm::function_ref<mlir::Value(mlir::ValueRange)> emit);
 
 /// Makes of the kernels in \p kernels, `gpu.func`s whose blocks are one thread, functions
 ///

@@ -388,11 +388,12 @@ int64_t widestPiece(const std::vector<Job> &jobs, const KernelSchedule &schedule
   return most;
 }
 
-/// Whether every call that \p second can serve is one that \p first can: indices of the same width,
-/// rows as long, and no vector or access of \p first is wider.
-bool covers(const std::vector<Job> &jobs, const KernelSchedule &first,
-            const KernelSchedule &second) {
+/// Whether every call that \p second can serve is one that \p first can on \p machine: indices of
+/// the same width, rows as long, and no vector or access of \p first is wider.
+bool covers(const std::vector<Job> &jobs, const KernelSchedule &first, const KernelSchedule &second,
+            const Machine &machine) {
   if (first.indexBits != second.indexBits ||
+      (!machine.alignsAccesses && first.accessBytes && !second.accessBytes) ||
       (first.longestRow && (!second.longestRow || second.longestRow > first.longestRow)))
     return false;
   for (auto [number, job] : llvm::enumerate(jobs)) {
@@ -401,6 +402,9 @@ bool covers(const std::vector<Job> &jobs, const KernelSchedule &first,
       return false;
     for (size_t phase = 0; phase < job.phases.size(); ++phase) {
       int64_t mine = a.layout(phase).vector(), other = b.layout(phase).vector();
+      // Where addresses do not matter, and the length of the row is known, nothing does.
+      if (!machine.alignsAccesses && (mine <= other || job.phases[phase].constantExtent()))
+        continue;
       if (mine > other)
         return false;
       for (int64_t element = std::max(1u, job.narrowest); element <= job.widest; element *= 2)
@@ -484,7 +488,7 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, const 
       continue;
     // Jobs that hold no row have one schedule for all lengths.
     if (llvm::none_of(result, [&](const KernelSchedule &other) {
-          return other.name() == schedule->name() || covers(jobs, other, *schedule);
+          return other.name() == schedule->name() || covers(jobs, other, *schedule, machine);
         }))
       result.push_back(*schedule);
   }

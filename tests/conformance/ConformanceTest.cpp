@@ -305,6 +305,39 @@ TEST_P(PtxConformance, EveryVariantGivesTheBitsOfTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, PtxConformance, testing::ValuesIn(allOperators()), testName);
 
+class CpuConformance : public testing::TestWithParam<Operator> {
+protected:
+  void run(const char *name) {
+    const size_t calls = size_t(fromEnvironment("H3GEN_CONFORMANCE_CALLS", 4));
+    const Target &target = *findTarget(name);
+    const Instances all = instancesOf(GetParam());
+    ASSERT_FALSE(all.list.empty());
+    for (const Instance &instance : all.list) {
+      std::string error;
+      bool isMissing = false;
+      std::unique_ptr<Machine> machine = makeCpuMachine(instance, target, error, isMissing);
+      if (!machine && isMissing)
+        GTEST_SKIP() << "skipped: " << error;
+      ASSERT_TRUE(machine) << instance.name << ": " << error;
+      Tally tally("cpu", instance.name, machine->device());
+      runWithoutRows(instance, *machine, tally);
+      runCalls(instance, *machine, calls, smallLimits, /*everyVariant=*/true, tally);
+      static constexpr int64_t sizes[] = {1, 4, 10};
+      if (std::optional<unsigned> batchDim = batchDimOf(*instance.program);
+          batchDim && &instance == &all.list.front())
+        runBatches(instance, *machine, *batchDim, 11, sizes, {.longest = 300}, tally);
+      if (HasFailure())
+        return;
+    }
+  }
+};
+
+TEST_P(CpuConformance, X86V2GivesTheBitsOfTheReference) { run("x86-64-v2"); }
+TEST_P(CpuConformance, X86V3GivesTheBitsOfTheReference) { run("x86-64-v3"); }
+TEST_P(CpuConformance, X86V4GivesTheBitsOfTheReference) { run("x86-64-v4"); }
+
+INSTANTIATE_TEST_SUITE_P(Operators, CpuConformance, testing::ValuesIn(allOperators()), testName);
+
 class CudaConformance : public testing::TestWithParam<Operator> {};
 
 TEST_P(CudaConformance, EveryVariantGivesTheBitsOfTheReference) {

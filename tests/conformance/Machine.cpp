@@ -8,11 +8,14 @@
 #include "runtime/plan/List.h"
 
 #include "backends/Backend.h"
+#include "backends/Backend.h"
+#include "backends/cpu/LinkImage.h"
 #include "backends/nvptx/Tools.h"
 #include "backends/nvptx/ptx/Interpreter.h"
 #include "backends/nvptx/ptx/Reader.h"
 #include "dsl/interpreter/Interpreter.h"
 #include "dsl/scalar/Format.h"
+#include "runtime/cpu/Parallel.h"
 #include "runtime/cuda/Session.h"
 
 #include <fmt/core.h>
@@ -92,6 +95,49 @@ private:
   std::map<std::string, ptx::Executable> executables;
   Memory memory;
   std::vector<ptx::Region> regions;
+};
+
+class CpuMachine : public Machine {
+public:
+  CpuMachine(plan::OperatorPlan plan, cpu::MappedImage image, const Target &target)
+      : image(std::move(image)) {
+    operatorPlan = std::move(plan);
+    deviceName = std::string(target.name);
+  }
+
+  std::vector<uint64_t> place(const DrawnCall &call, std::string &error) override {
+    memory.clear();
+    for (const DrawnBuffer &buffer : call.buffers)
+      memory.emplace_back(buffer.bytes.size());
+    error = restore(call);
+    std::vector<uint64_t> addresses;
+    for (std::vector<std::byte> &buffer : memory)
+      addresses.push_back(reinterpret_cast<uint64_t>(buffer.data()));
+    return addresses;
+  }
+
+  std::string launch(const plan::Launch &launch) override {
+    if (launch.isEmpty())
+      return {};
+    const std::string &entry = operatorPlan.variants[launch.variant].entry;
+    cpu::Entry function = image.find(entry);
+    if (!function)
+      return "the image has no entry '" + entry + "'";
+    cpu::run(function, launch, cpu::defaultParallelFor(), 0);
+    return {};
+  }
+
+  std::string restore(const DrawnCall &call) override {
+    for (size_t k = 0; k < memory.size(); ++k)
+      std::ranges::copy(call.buffers[k].bytes, memory[k].begin());
+    return {};
+  }
+
+  Memory fetch(const DrawnCall &, std::string &) override { return memory; }
+
+private:
+  cpu::MappedImage image;
+  Memory memory;
 };
 
 class CudaMachine : public Machine {
@@ -206,6 +252,28 @@ std::unique_ptr<Machine> makePtxMachine(Image image, const Target &target, std::
     return nullptr;
   }
   return std::make_unique<PtxMachine>(std::move(image), std::move(*module), target);
+}
+
+std::unique_ptr<Machine> makeCpuMachine(const Instance &instance, const Target &target,
+                                        std::string &error, bool &isMissing) {
+  error = backendOf(target).ability(target, Step::Execute).obstacle;
+  isMissing = !error.empty();
+  if (isMissing)
+    return nullptr;
+  static const std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  const Program *programs[] = {instance.program};
+  std::optional<Image> image = backendOf(target).compile(*context, programs, target, {}, error);
+  if (!image)
+    return nullptr;
+  std::optional<std::vector<char>> linked = cpu::linkImage(image->text, error);
+  if (!linked)
+    return nullptr;
+  auto mapped = cpu::MappedImage::map(std::as_bytes(std::span(*linked)));
+  if (!mapped) {
+    error = mapped.error();
+    return nullptr;
+  }
+  return std::make_unique<CpuMachine>(std::move(image->plans.front()), std::move(*mapped), target);
 }
 
 std::unique_ptr<Machine> makeCudaMachine(const Instance &instance, std::string &error,

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One compiled operator and memory for its calls, on the PTX interpreter or on a device. Unlike
+// One compiled operator and memory for its calls, on the PTX interpreter, this processor or a device. Unlike
 // `runOperator` it keeps its device, its image and its memory between calls: a suite makes tens of
 // thousands of them. The plan, its reading and the bytes of the image are the same.
 //
@@ -58,6 +58,11 @@ std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &
 
 /// For an image of one instance that was compiled elsewhere.
 std::unique_ptr<Machine> makePtxMachine(Image image, const Target &target, std::string &error);
+
+/// This machine's processor. Empty with \p error set; \p isMissing if it has not the instructions of
+/// \p target.
+std::unique_ptr<Machine> makeCpuMachine(const Instance &instance, const Target &target,
+                                        std::string &error, bool &isMissing);
 
 /// The first device, for exactly its capability. Empty with \p error set; \p isMissing if this
 /// machine has no device, driver or assembler.

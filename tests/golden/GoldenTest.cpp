@@ -35,7 +35,7 @@ protected:
   /// What `{"parts": [...], "shape": [...]}` binds: parts laid end to end.
   BoundView assemble(tensor::TensorFile &file, const Json &binding);
 
-  void check(const GoldenCase &row, const std::string &backend);
+  void check(const GoldenCase &row, const std::string &backend, const std::string &target = {});
   void compare(const Json &suite, tensor::TensorFile &file, RunResult &result);
 
   GoldenCase current;
@@ -80,7 +80,8 @@ BoundView GoldenCalls::assemble(tensor::TensorFile &file, const Json &binding) {
 }
 
 /// Runs the case and compares every output.
-void GoldenCalls::check(const GoldenCase &row, const std::string &backend) {
+void GoldenCalls::check(const GoldenCase &row, const std::string &backend,
+                        const std::string &target) {
   current = row;
   assembled.clear();
   const Json &suite = *row.suite;
@@ -96,6 +97,7 @@ void GoldenCalls::check(const GoldenCase &row, const std::string &backend) {
   RunRequest request;
   request.spec = &spec;
   request.backend = backend;
+  request.target = target;
   request.op = suite["operator"];
   for (const auto &[name, binding] : suite["bind"].items()) {
     request.tensors[name] =
@@ -147,10 +149,10 @@ void GoldenCalls::compare(const Json &suite, tensor::TensorFile &file, RunResult
 class Golden : public testing::TestWithParam<GoldenCase>, protected GoldenCalls {};
 class GoldenSuite : public testing::TestWithParam<std::vector<GoldenCase>>, protected GoldenCalls {
 protected:
-  void checkAll(const std::string &backend) {
+  void checkAll(const std::string &backend, const std::string &target = {}) {
     for (const GoldenCase &row : GetParam()) {
       SCOPED_TRACE(row.prefix);
-      check(row, backend);
+      check(row, backend, target);
       if (IsSkipped())
         return;
     }
@@ -159,6 +161,9 @@ protected:
 
 TEST_P(Golden, ReferenceInterpreterHasTheBits) { check(GetParam(), "reference"); }
 TEST_P(GoldenSuite, PtxInterpreterHasTheBits) { checkAll("ptx"); }
+TEST_P(GoldenSuite, CpuOfX86V2HasTheBits) { checkAll("cpu", "x86-64-v2"); }
+TEST_P(GoldenSuite, CpuOfX86V3HasTheBits) { checkAll("cpu", "x86-64-v3"); }
+TEST_P(GoldenSuite, CpuOfX86V4HasTheBits) { checkAll("cpu", "x86-64-v4"); }
 TEST_P(GoldenSuite, CudaDeviceHasTheBits) { checkAll("cuda"); }
 
 std::string suiteName(const Json &suite) {
