@@ -48,7 +48,67 @@ void addReciprocals(const plan::OperatorPlan &plan, plan::ExprId id,
     addReciprocals(plan, node.rhs, divisors);
 }
 
+/// Sizes around \p number.
+void addNeighbours(std::set<int64_t> &numbers, int64_t number) {
+  for (int64_t near : {number - 1, number, number + 1})
+    if (near > 0 && near <= 1 << 16)
+      numbers.insert(near);
+}
+
+void addConstants(const plan::OperatorPlan &plan, plan::ExprId id, std::set<int64_t> &numbers) {
+  if (id == plan::kNoExpr)
+    return;
+  const plan::ExprNode &node = plan.nodes[id];
+  if (node.op == plan::ExprOp::Constant)
+    addNeighbours(numbers, node.value);
+  const unsigned operands = plan::operandCount(node.op);
+  if (operands >= 1)
+    addConstants(plan, node.lhs, numbers);
+  if (operands >= 2)
+    addConstants(plan, node.rhs, numbers);
+}
+
+void addComparisons(const ptx::Kernel &kernel, std::set<int64_t> &numbers) {
+  for (const ptx::Instruction &instruction : kernel.instructions)
+    if (instruction.opcode == ptx::Opcode::Setp)
+      for (const ptx::Operand &operand : instruction.operands)
+        if (operand.kind == ptx::Operand::Kind::Integer)
+          addNeighbours(numbers, static_cast<int64_t>(operand.bits));
+}
+
+/// Gives the dims that follow from others their values. False where the contract does not admit it.
+bool complete(const Program &program, const plan::OperatorPlan &plan, std::vector<int64_t> &dims) {
+  for (unsigned dim = 0; dim < dims.size(); ++dim)
+    if (const Size *definition = program.dims[dim].definition)
+      dims[dim] = evaluate(*definition, dims).value_or(0);
+  return isAdmitted(plan, dims);
+}
+
 } // namespace
+
+std::optional<std::vector<int64_t>> withDim(const Program &program, const plan::OperatorPlan &plan,
+                                            std::vector<int64_t> dims, unsigned dim,
+                                            int64_t value) {
+  dims[dim] = value;
+  return complete(program, plan, dims) ? std::optional(dims) : std::nullopt;
+}
+
+std::set<int64_t> comparedWith(const plan::OperatorPlan &plan, const plan::Variant &variant,
+                               const ptx::Kernel &kernel) {
+  std::set<int64_t> numbers;
+  for (const plan::Condition &guard : variant.guards)
+    addConstants(plan, guard.expr, numbers);
+  for (plan::ExprId size : variant.grid)
+    addConstants(plan, size, numbers);
+  for (const std::vector<plan::ArgumentSpec> *arguments :
+       {&variant.arguments, &variant.memberArguments})
+    for (const plan::ArgumentSpec &argument : *arguments)
+      if (argument.kind == plan::ArgumentSpec::Kind::I32 ||
+          argument.kind == plan::ArgumentSpec::Kind::I64)
+        addConstants(plan, argument.index, numbers);
+  addComparisons(kernel, numbers);
+  return numbers;
+}
 
 std::vector<plan::ExprId> reciprocalsOf(const plan::OperatorPlan &plan,
                                         const plan::Variant &variant) {
@@ -166,19 +226,10 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
   if (hasReciprocals)
     for (std::set<int64_t> *some : {&numbers, &rowNumbers})
       some->insert({6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072});
-  auto add = [&](int64_t number) {
-    for (int64_t near : {number - 1, number, number + 1})
-      if (near > 0 && near <= 1 << 16)
-        numbers.insert(near);
-  };
   for (const plan::ExprNode &node : plan.nodes)
     if (node.op == plan::ExprOp::Constant)
-      add(node.value);
-  for (const ptx::Instruction &instruction : kernel.instructions)
-    if (instruction.opcode == ptx::Opcode::Setp)
-      for (const ptx::Operand &operand : instruction.operands)
-        if (operand.kind == ptx::Operand::Kind::Integer)
-          add(static_cast<int64_t>(operand.bits));
+      addNeighbours(numbers, node.value);
+  addComparisons(kernel, numbers);
 
   std::set<std::vector<int64_t>> all;
   std::vector<unsigned> free;
@@ -190,10 +241,7 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
   }
   auto isRow = [&](unsigned dim) { return std::ranges::find(rowDims, dim) != rowDims.end(); };
   auto consider = [&](std::vector<int64_t> dims) {
-    for (unsigned dim = 0; dim < dims.size(); ++dim)
-      if (const Size *definition = program.dims[dim].definition)
-        dims[dim] = evaluate(*definition, dims).value_or(0);
-    if (elementsOf(program, dims) <= most && isAdmitted(plan, dims))
+    if (complete(program, plan, dims) && elementsOf(program, dims) <= most)
       all.insert(std::move(dims));
   };
   // One or two dims take each number, the others a few small ones.

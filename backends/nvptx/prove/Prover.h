@@ -33,10 +33,12 @@ struct Subject {
 };
 
 struct Limits {
-  /// Steps of PTX instructions that a kernel's sized calls may take together.
+  /// Steps of PTX instructions in search of what small calls and families have not reached.
   uint64_t steps = 12'000'000;
-  int64_t elements = 40'000;   ///< of all tensors of one call
-  int64_t rowThreads = 40'000; ///< that one family of row counts may take
+  int64_t elements = 40'000;     ///< of all tensors of one call
+  int64_t rowElements = 100'000; ///< likewise, of one that is to reach what small ones do not
+  int64_t rowThreads = 40'000;   ///< that one family of row counts may take
+  size_t terms = 4'000'000;      ///< beyond so many a further kernel begins with none
 };
 
 enum class Verdict : uint8_t {

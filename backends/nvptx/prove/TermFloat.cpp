@@ -50,12 +50,12 @@ TermId TermStore::asFloat(ScalarType type, TermId a) {
     return a;
   }
   case TermOp::Select: {
-    uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
-    if (auto known = floatViews.find(key); known != floatViews.end())
-      return known->second;
+    if (views[a].asFloat && views[a].floatType == type)
+      return views[a].asFloat;
     TermId b = asFloat(type, t.b), c = asFloat(type, t.c);
     TermId result = b == t.b && c == t.c ? a : select(t.a, b, c);
-    floatViews.emplace(key, result);
+    views[a].floatType = type;
+    views[a].asFloat = result;
     return result;
   }
   default:
