@@ -113,9 +113,14 @@ private:
     flat.strides.assign(spec.rank() - 1, 1);
     add("a negative extent" + name, "shape").views[i].shape.back() = -1;
     add("2^62 rows" + name, "size").views[i].shape.front() = int64_t(1) << 62;
+    // Where the last axis merges with those in front of it, a change of it shows as strides that do
+    // not merge.
+    const bool isMerged =
+        spec.rank() == 1 &&
+        std::any_of(shape.begin(), shape.end() - 1, [](int64_t extent) { return extent > 1; });
     // A dim that this tensor alone has could be any number.
     if (spec.isOutput)
-      add("an extent too large" + name, "shape").views[i].shape.back() += 1;
+      add("an extent too large" + name, isMerged ? "stride" : "shape").views[i].shape.back() += 1;
     if (plan::bytes(spec.dtype) > 1)
       add("an address off by a byte" + name, "alignment").views[i].tensor.byte_offset += 1;
     if (spec.align > 1)
@@ -126,7 +131,7 @@ private:
       if (!spec.strides.empty() && spec.strides.back())
         add("an inner stride off by one" + name, "stride").views[i].strides.back() += 1;
       else if (spec.isOutput)
-        add("a stride of 0" + name, "alias").views[i].strides.back() = 0;
+        add("a stride of 0" + name, isMerged ? "stride" : "alias").views[i].strides.back() = 0;
     }
   }
 
