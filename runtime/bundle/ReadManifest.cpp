@@ -222,6 +222,7 @@ private:
       op.definition = static_cast<uint32_t>(definition - definitions.begin());
       if (!operators.empty() && operators.back().definition >= op.definition)
         return fields.report("operators are sorted and none is there twice");
+      const std::optional<Value> audit = fields.take("audit");
       if (fields.boolean("cubin"))
         op.cubin = findImage(text + "." + target + ".cubin", ImageKind::Cubin, where);
       if (const std::optional<Value> instances = fields.array("instances"))
@@ -236,6 +237,10 @@ private:
       if (op.instances.size() != definition->instances.size())
         fields.report("it has " + std::to_string(op.instances.size()) + " instances, expected " +
                       std::to_string(definition->instances.size()));
+      for (size_t i = 0; problem.isEmpty() && i < op.instances.size(); ++i)
+        checkProof(op, op.instances[i], where + ", instance " + std::to_string(i));
+      if (problem.isEmpty() && !audit->isNull())
+        readAudit(*audit, where + ", audit", op);
       if (!problem.isEmpty())
         return;
       operators.push_back(std::move(op));
@@ -263,6 +268,7 @@ private:
     Fields fields(value, where, problem);
     const auto checks = fields.array("checks");
     const auto tree = fields.object("plan");
+    const auto proof = fields.take("proof");
     fields.finish();
     if (!problem.isEmpty())
       return;
@@ -279,7 +285,74 @@ private:
                                " variants and checks for " + std::to_string(checks->size()));
     for (const Value &list : *checks)
       readChecks(list, defined, where, instance);
+    if (problem.isEmpty() && !proof->isNull())
+      readProof(*proof, where + ", proof", instance);
     instances.push_back(std::move(instance));
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> readCounts(Fields &fields, std::string_view key) {
+    std::vector<std::pair<std::string, uint64_t>> counts;
+    if (const std::optional<Value> object = fields.object(key))
+      for (Value::Iterator at = object->begin(); at != object->end(); ++at) {
+        if ((*at).integer().value_or(-1) < 0)
+          fields.report("'" + std::string(key) + "' holds what is no number of 0 or more");
+        counts.emplace_back(at.key(), static_cast<uint64_t>((*at).integer().value_or(0)));
+      }
+    return counts;
+  }
+
+  uint64_t readCount(Fields &fields, std::string_view key) {
+    return static_cast<uint64_t>(fields.integer(key, 0, INT64_MAX));
+  }
+
+  void readProof(const Value &value, const std::string &where, Instance &instance) {
+    Fields fields(value, where, problem);
+    Proof proof;
+    proof.allRows = sortedStrings(fields, "all_rows");
+    proof.prover = fields.integer("prover", 0, INT64_MAX);
+    proof.ptx = readDigest(fields, "ptx");
+    proof.rewrites = readCounts(fields, "rewrites");
+    proof.spec = readDigest(fields, "spec");
+    if (const std::optional<Value> variants = fields.array("variants"))
+      for (const Value &variant : *variants) {
+        Fields of(variant, where + ", variant " + std::to_string(proof.variants.size()), problem);
+        ProvedVariant &proved = proof.variants.emplace_back();
+        proved.calls = readCount(of, "calls");
+        proved.name = of.string("name");
+        proved.problem = of.string("problem");
+        of.finish();
+      }
+    fields.finish();
+    if (!std::ranges::equal(proof.variants, instance.plan.variants, {}, &ProvedVariant::name,
+                            &plan::Variant::name))
+      fields.report("its variants are not the plan's");
+    instance.proof = std::move(proof);
+  }
+
+  /// A proof is of the very PTX that the bundle has.
+  void checkProof(const Operator &op, const Instance &instance, const std::string &where) {
+    if (instance.proof && op.ptx && instance.proof->ptx != contents.images[*op.ptx].digest)
+      report(where + ", proof", "it is of other PTX than the bundle's");
+  }
+
+  void readAudit(const Value &value, const std::string &where, Operator &op) {
+    Fields fields(value, where, problem);
+    Audit audit;
+    audit.assembler = fields.string("assembler");
+    audit.auditor = fields.integer("auditor", 0, INT64_MAX);
+    audit.cubin = readDigest(fields, "cubin");
+    audit.disassembler = fields.string("disassembler");
+    audit.expansions = readCounts(fields, "expansions");
+    audit.fault = fields.string("fault");
+    audit.instructions = readCount(fields, "instructions");
+    audit.kernels = readCount(fields, "kernels");
+    audit.operations = readCounts(fields, "operations");
+    audit.ptx = readDigest(fields, "ptx");
+    fields.finish();
+    if (!op.cubin || audit.cubin != contents.images[*op.cubin].digest ||
+        (op.ptx && audit.ptx != contents.images[*op.ptx].digest))
+      fields.report("it is of other images than the bundle's");
+    op.audit = std::move(audit);
   }
 
   /// The checks of the next variant.

@@ -95,8 +95,55 @@ private:
     w.close('}');
   }
 
+  void counts(std::string_view key, const std::vector<std::pair<std::string, uint64_t>> &list) {
+    w.key(key);
+    w.open('{');
+    for (const auto &[name, count] : list)
+      number(name, static_cast<int64_t>(count));
+    w.close('}');
+  }
+
+  void write(const std::optional<Proof> &proof) {
+    if (!proof)
+      return w.null();
+    w.open('{');
+    strings("all_rows", proof->allRows);
+    number("prover", proof->prover);
+    field("ptx", toHex(proof->ptx));
+    counts("rewrites", proof->rewrites);
+    field("spec", toHex(proof->spec));
+    w.key("variants");
+    w.array(proof->variants, [&](const ProvedVariant &variant) {
+      w.open('{');
+      number("calls", static_cast<int64_t>(variant.calls));
+      field("name", variant.name);
+      field("problem", variant.problem);
+      w.close('}');
+    });
+    w.close('}');
+  }
+
+  void write(const std::optional<Audit> &audit) {
+    if (!audit)
+      return w.null();
+    w.open('{');
+    field("assembler", audit->assembler);
+    number("auditor", audit->auditor);
+    field("cubin", toHex(audit->cubin));
+    field("disassembler", audit->disassembler);
+    counts("expansions", audit->expansions);
+    field("fault", audit->fault);
+    number("instructions", static_cast<int64_t>(audit->instructions));
+    number("kernels", static_cast<int64_t>(audit->kernels));
+    counts("operations", audit->operations);
+    field("ptx", toHex(audit->ptx));
+    w.close('}');
+  }
+
   void write(const Operator &op, const std::vector<Definition> &definitions) {
     w.open('{');
+    w.key("audit");
+    write(op.audit);
     w.key("cubin");
     w.boolean(op.cubin.has_value());
     w.key("instances");
@@ -108,6 +155,8 @@ private:
       });
       w.key("plan");
       w.raw(plan::toJson(instance.plan));
+      w.key("proof");
+      write(instance.proof);
       w.close('}');
     });
     field("name", definitions[op.definition].name);

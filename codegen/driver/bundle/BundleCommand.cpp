@@ -7,6 +7,7 @@
 #include "codegen/driver/ImageCache.h"
 #include "codegen/driver/ImageJob.h"
 #include "codegen/driver/bundle/LoadSet.h"
+#include "codegen/driver/bundle/Proofs.h"
 #include "codegen/driver/bundle/SelfChecks.h"
 #include "runtime/bundle/Bundle.h"
 #include "runtime/json/Value.h"
@@ -31,6 +32,7 @@ struct BundleOptions {
   bool ptxOnly = false;
   bool noCache = false;
   bool allowMissing = false;
+  bool noProve = false, requireProof = false;
 };
 
 /// The one kernel of a probe: no vectors, any number of elements.
@@ -63,6 +65,7 @@ private:
   bool judge(const Part &part);
   bool readPlans(Part &part);
   bool makeChecks();
+  bool proveAll();
   bundle::Contents assembleContents();
   void addImages(bundle::Contents &contents, Part &part, size_t target);
 
@@ -239,7 +242,7 @@ bool BundleCommand::readPlans(Part &part) {
         printError("the plans of " + part.name() + ": " + plan.error().message);
         return false;
       }
-      op.instances.push_back({std::move(*plan), {}});
+      op.instances.push_back({std::move(*plan), {}, {}});
     }
   }
   return true;
@@ -292,6 +295,27 @@ bool BundleCommand::makeChecks() {
     }
   }
   return isGood;
+}
+
+/// What the images' PTX computes, against the specs. False if something must be proved and is not.
+bool BundleCommand::proveAll() {
+  std::vector<ProofJob> jobs;
+  for (std::deque<Part> *list : {&operators, &probes})
+    for (Part &part : *list)
+      for (size_t target = 0; target < set.targets.size(); ++target) {
+        const std::vector<ImageFile> &files = part.images[target].files;
+        const auto ptx = std::ranges::find(files, ".ptx", &ImageFile::ending);
+        std::vector<bundle::Instance> &instances = part.operators[target].instances;
+        for (size_t i = 0; ptx != files.end() && i < instances.size(); ++i)
+          jobs.push_back({part.entry.programs[i].get(), &part.spec, set.targets[target].target,
+                          &ptx->contents, &instances[i]});
+      }
+  const size_t missing = jobs.empty() ? 0 : proveInstances(jobs, options.threads, cache.get());
+  if (cache)
+    cache->trim();
+  if (missing && options.requireProof)
+    printError(fmt::format("{} of {} instances are not proved", missing, jobs.size()));
+  return !missing || !options.requireProof;
 }
 
 void BundleCommand::addImages(bundle::Contents &contents, Part &part, size_t target) {
@@ -361,6 +385,8 @@ ExitCode BundleCommand::run() {
     return outcome;
   if (!makeChecks())
     return ExitCode::BadInput;
+  if (!options.noProve && !proveAll())
+    return ExitCode::Different;
   const bundle::Contents contents = assembleContents();
   auto bytes = bundle::write(contents);
   if (!bytes) {
@@ -384,6 +410,12 @@ void registerBundle(CLI::App &app, Outcome outcome) {
   command->add_option("-o,--output", options->output, "The bundle")->required()->type_name("FILE");
   command->add_flag("--allow-missing", options->allowMissing,
                     "Leave out operators that a target has no code for; its set is incomplete");
+  auto *noProve =
+      command->add_flag("--no-prove", options->noProve, "Leave out proofs of the images");
+  command
+      ->add_flag("--require-proof", options->requireProof,
+                 "Write nothing unless every image is proved")
+      ->excludes(noProve);
   command->add_flag("--ptx-only", options->ptxOnly, "Do not look for ptxas");
   command->add_option("--ptxas", options->assembler, "The ptxas to use");
   command

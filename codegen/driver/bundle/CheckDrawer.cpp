@@ -224,6 +224,7 @@ std::optional<bundle::SelfCheck> CheckDrawer::draw(unsigned attempt) {
   next.seed = attempt;
   next.layout = attempt / kAttemptsOfLayout;
   next.choice = turn % 2 == 1 ? Choice::Specials : Choice::Finite;
+  next.isInPlace = turn % 4 == 3;
   next.most = uint64_t(48000) << (turn / 40);
   next.least = 3000 >> (turn / 16);
   return draw(next);

@@ -127,6 +127,19 @@ bool readRecords(const std::string &folder, const std::string &target,
   return true;
 }
 
+void printProof(const Proof &proof) {
+  uint64_t calls = 0;
+  for (const ProvedVariant &variant : proof.variants) {
+    calls += variant.calls;
+    if (!variant.problem.empty())
+      fmt::print("      {} not proved: {}\n", variant.name,
+                 variant.problem.substr(0, variant.problem.find('\n')));
+  }
+  if (proof.isProved())
+    fmt::print("      proved{}, {} sizes and layouts\n",
+               proof.allRows.empty() ? "" : ": all numbers of " + joined(proof.allRows), calls);
+}
+
 void printSet(const Contents &contents, const OperatorSet &set,
               const std::vector<evidence::Record> *records) {
   fmt::print("\n{} ({}, compute capability {}.{}): {}\n", set.target, set.backend, set.major,
@@ -140,11 +153,19 @@ void printSet(const Contents &contents, const OperatorSet &set,
     for (const Operator &op : *list) {
       printImage(contents, op.cubin);
       printImage(contents, op.ptx);
+      if (op.audit)
+        fmt::print("    audit: {}\n",
+                   op.audit->fault.empty()
+                       ? fmt::format("{} instructions of {} kernels accounted for",
+                                     op.audit->instructions, op.audit->kernels)
+                       : "not accounted for: " + op.audit->fault);
       for (const Instance &instance : op.instances) {
         std::vector<std::string> names;
         for (const plan::Variant &variant : instance.plan.variants)
           names.push_back(variant.name);
         fmt::print("    {}: {}\n", titleOf(instance.plan), joined(names));
+        if (instance.proof)
+          printProof(*instance.proof);
       }
     }
 }

@@ -78,16 +78,28 @@ bool interpretCheck(const Program &program, const plan::OperatorPlan &contract, 
 
 namespace {
 
-bool hasSpecials(const SelfCheck &check) {
-  return std::ranges::any_of(check.tensors, [](const bundle::CheckTensor &tensor) {
-    return tensor.values == bundle::Values::Mixed || tensor.values == bundle::Values::AnyBits;
-  });
+/// What a variant has one check of each: numbers, what is none too, and a call in place.
+enum Kind : uint8_t { kNumbers, kSpecials, kInPlace, kKinds };
+
+Kind kindOf(const SelfCheck &check) {
+  if (std::ranges::any_of(check.tensors,
+                          [](const bundle::CheckTensor &tensor) { return tensor.inPlaceOf >= 0; }))
+    return kInPlace;
+  return std::ranges::any_of(check.tensors,
+                             [](const bundle::CheckTensor &tensor) {
+                               return tensor.values == bundle::Values::Mixed ||
+                                      tensor.values == bundle::Values::AnyBits;
+                             })
+             ? kSpecials
+             : kNumbers;
 }
 
-/// Which of the kept checks each variant of each target has: one without and one with specials.
+/// Which of the kept checks each variant of each target has: one of each kind.
 class Coverage {
 public:
-  explicit Coverage(std::span<bundle::Instance *const> targets) {
+  /// \p canBeInPlace: the operator has outputs that may alias inputs.
+  Coverage(std::span<bundle::Instance *const> targets, bool canBeInPlace)
+      : kinds(canBeInPlace ? kKinds : kInPlace) {
     for (bundle::Instance *instance : targets) {
       instance->checksOfVariant.assign(instance->plan.variants.size(), {});
       for (size_t v = 0; v < instance->plan.variants.size(); ++v)
@@ -99,7 +111,7 @@ public:
   bool offer(const SelfCheck &check, uint32_t index) {
     bool isTaken = false;
     for (Row &row : rows) {
-      bool &slot = row.has[hasSpecials(check)];
+      bool &slot = row.has[kindOf(check)];
       if (slot || !checkFor(row.alone, 0, check).empty())
         continue;
       slot = isTaken = true;
@@ -109,7 +121,9 @@ public:
   }
 
   bool isComplete() const {
-    return std::ranges::all_of(rows, [](const Row &row) { return row.has[0] && row.has[1]; });
+    return std::ranges::all_of(rows, [&](const Row &row) {
+      return std::ranges::all_of(std::span(row.has).first(kinds), std::identity());
+    });
   }
 
 private:
@@ -117,8 +131,9 @@ private:
     bundle::Instance *instance;
     size_t variant;
     plan::OperatorPlan alone; ///< the instance's with this variant
-    std::array<bool, 2> has;
+    std::array<bool, kKinds> has;
   };
+  const size_t kinds; ///< that there are
   std::vector<Row> rows;
 };
 
@@ -159,7 +174,9 @@ std::optional<std::vector<SelfCheck>> makeSelfChecks(const Program &program,
   if (!contract)
     return std::nullopt;
   CheckDrawer drawer(program, *contract);
-  Coverage coverage(targets);
+  const bool canBeInPlace = std::ranges::any_of(
+      contract->tensors, [](const plan::TensorSpec &tensor) { return tensor.mayAlias >= 0; });
+  Coverage coverage(targets, canBeInPlace);
   std::vector<SelfCheck> kept;
   for (unsigned attempt = 0; !coverage.isComplete() && attempt < CheckDrawer::kAttempts;
        ++attempt) {

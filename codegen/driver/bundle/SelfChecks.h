@@ -5,8 +5,9 @@
 //
 // The self-checks of one type instance of an operator: calls that between them are served by every
 // variant of every target, with what the reference interpreter computes for them. A variant gets
-// two calls, one of finite numbers and one with everything else among them, drawn from the worst
-// aligned layout upwards: the first that it serves, so that it runs on what it was made for.
+// two calls, one of finite numbers and one with everything else among them, and a third in place
+// where outputs may be in place of inputs, drawn from the worst aligned layout upwards: the first
+// that it serves, so that it runs on what it was made for.
 //
 //===----------------------------------------------------------------------===//
 
