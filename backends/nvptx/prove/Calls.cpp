@@ -55,17 +55,32 @@ void addNeighbours(std::set<int64_t> &numbers, int64_t number) {
       numbers.insert(near);
 }
 
+bool hasDim(const plan::OperatorPlan &plan, plan::ExprId id) {
+  const plan::ExprNode &node = plan.nodes[id];
+  const unsigned operands = plan::operandCount(node.op);
+  return node.op == plan::ExprOp::Dim || (operands >= 1 && hasDim(plan, node.lhs)) ||
+         (operands >= 2 && hasDim(plan, node.rhs));
+}
+
+/// What sizes are divided by or compared with; an addend is neither, and what strides and addresses
+/// are divided by is the layouts' affair.
 void addConstants(const plan::OperatorPlan &plan, plan::ExprId id, std::set<int64_t> &numbers) {
   if (id == plan::kNoExpr)
     return;
   const plan::ExprNode &node = plan.nodes[id];
-  if (node.op == plan::ExprOp::Constant)
-    addNeighbours(numbers, node.value);
+  const bool isOfSize =
+      node.op != plan::ExprOp::Add && node.op != plan::ExprOp::Sub && hasDim(plan, id);
+  auto visit = [&](plan::ExprId operand) {
+    if (plan.nodes[operand].op != plan::ExprOp::Constant)
+      addConstants(plan, operand, numbers);
+    else if (isOfSize)
+      addNeighbours(numbers, plan.nodes[operand].value);
+  };
   const unsigned operands = plan::operandCount(node.op);
   if (operands >= 1)
-    addConstants(plan, node.lhs, numbers);
+    visit(node.lhs);
   if (operands >= 2)
-    addConstants(plan, node.rhs, numbers);
+    visit(node.rhs);
 }
 
 void addComparisons(const ptx::Kernel &kernel, std::set<int64_t> &numbers) {
@@ -74,6 +89,46 @@ void addComparisons(const ptx::Kernel &kernel, std::set<int64_t> &numbers) {
       for (const ptx::Operand &operand : instruction.operands)
         if (operand.kind == ptx::Operand::Kind::Integer)
           addNeighbours(numbers, static_cast<int64_t>(operand.bits));
+}
+
+/// Whether the value never falls where a dim grows.
+bool isMonotone(const plan::OperatorPlan &plan, plan::ExprId id) {
+  const plan::ExprNode &node = plan.nodes[id];
+  auto isPositive = [&](plan::ExprId operand) {
+    return plan.nodes[operand].op == plan::ExprOp::Constant && plan.nodes[operand].value > 0;
+  };
+  switch (node.op) {
+  case plan::ExprOp::Constant:
+    return node.value >= 0;
+  case plan::ExprOp::Dim:
+    return true;
+  case plan::ExprOp::Add:
+  case plan::ExprOp::Mul:
+    return isMonotone(plan, node.lhs) && isMonotone(plan, node.rhs);
+  case plan::ExprOp::FloorDiv:
+    return isMonotone(plan, node.lhs) && isPositive(node.rhs);
+  default:
+    return false;
+  }
+}
+
+/// Whether no launch has 2^32 or more of \p dim. The grid is least where each other dim is as small
+/// as one that is there at all can be, so those that are 0 or 1 stand for all.
+bool isBelow32Bits(const plan::OperatorPlan &plan, const plan::Variant &variant, unsigned dim) {
+  const plan::ExprId grid = variant.grid[0];
+  if (grid == plan::kNoExpr || !isMonotone(plan, grid) || plan.dims.size() > 12)
+    return false;
+  for (unsigned present = 0; present < 1u << plan.dims.size(); ++present)
+    for (int64_t large : {int64_t(1) << 32, int64_t(1) << 40}) {
+      plan::Binding binding = bindingOf(plan, std::vector<int64_t>(plan.dims.size()));
+      for (unsigned other = 0; other < plan.dims.size(); ++other)
+        binding.dims[other] = other == dim ? large : present >> other & 1;
+      // An empty grid is no launch; a value that overflows is none either.
+      int64_t blocks = plan::evaluateExpr(plan, grid, binding).value_or(INT64_MAX);
+      if (blocks != 0 && blocks <= plan::kMaxGrid[0])
+        return false;
+    }
+  return true;
 }
 
 /// Gives the dims that follow from others their values. False where the contract does not admit it.
@@ -94,8 +149,10 @@ std::optional<std::vector<int64_t>> withDim(const Program &program, const plan::
 }
 
 std::set<int64_t> comparedWith(const plan::OperatorPlan &plan, const plan::Variant &variant,
-                               const ptx::Kernel &kernel) {
+                               const std::vector<uint64_t> &others) {
   std::set<int64_t> numbers;
+  for (uint64_t number : others)
+    addNeighbours(numbers, static_cast<int64_t>(number));
   for (const plan::Condition &guard : variant.guards)
     addConstants(plan, guard.expr, numbers);
   for (plan::ExprId size : variant.grid)
@@ -106,8 +163,18 @@ std::set<int64_t> comparedWith(const plan::OperatorPlan &plan, const plan::Varia
       if (argument.kind == plan::ArgumentSpec::Kind::I32 ||
           argument.kind == plan::ArgumentSpec::Kind::I64)
         addConstants(plan, argument.index, numbers);
-  addComparisons(kernel, numbers);
   return numbers;
+}
+
+std::vector<uint64_t> argumentBitsOf(const plan::OperatorPlan &plan, const plan::Variant &variant) {
+  std::vector<uint64_t> bits;
+  for (const plan::ArgumentSpec &argument : variant.arguments) {
+    bool isDim = argument.kind == plan::ArgumentSpec::Kind::I64 &&
+                 plan.nodes[argument.index].op == plan::ExprOp::Dim;
+    bool isSmall = isDim && isBelow32Bits(plan, variant, unsigned(plan.nodes[argument.index].lhs));
+    bits.push_back(isSmall ? UINT32_MAX : UINT64_MAX);
+  }
+  return bits;
 }
 
 std::vector<plan::ExprId> reciprocalsOf(const plan::OperatorPlan &plan,

@@ -63,10 +63,14 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
 std::optional<std::vector<int64_t>> withDim(const Program &program, const plan::OperatorPlan &plan,
                                             std::vector<int64_t> dims, unsigned dim, int64_t value);
 
-/// The numbers that the kernel, its guards, its grid or its arguments compare with or take
-/// something apart by, and their neighbours.
+/// The numbers that the guards, the grid or the arguments of the kernel compare with or take
+/// something apart by, those of \p others, and the neighbours of all.
 std::set<int64_t> comparedWith(const plan::OperatorPlan &plan, const plan::Variant &variant,
-                               const ptx::Kernel &kernel);
+                               const std::vector<uint64_t> &others);
+
+/// For each argument of the kernel the bits that it can have in a launch: of a dim those below
+/// 2^32 where with more the grid would be larger than any may be.
+std::vector<uint64_t> argumentBitsOf(const plan::OperatorPlan &plan, const plan::Variant &variant);
 
 /// What the kernel's arguments divide a constant by and is no constant itself: the divisors of
 /// reciprocals with which the kernel multiplies.

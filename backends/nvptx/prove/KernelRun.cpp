@@ -13,11 +13,18 @@
 
 namespace h3::prove {
 
+/// Of an `each` kernel the table comes first.
+static std::vector<uint64_t> parameterBitsOf(const plan::OperatorPlan &plan,
+                                             const plan::Variant &variant) {
+  return plan.each ? std::vector<uint64_t>() : argumentBitsOf(plan, variant);
+}
+
 KernelRun::KernelRun(const Subject &subject, size_t variant, SharedTerms &shared, ptx::Code decoded)
     : subject(subject), only(*subject.plan), terms(shared.terms), spec(shared.spec),
       code(std::move(decoded)),
       machine(std::make_unique<TermMachine>(terms, shared.operations, code, subject.canonicalNaN)),
-      dead(deadCodeOf(*code.kernel)), picked(pickedAxesOf(*subject.program)) {
+      dead(deadCodeOf(*code.kernel, parameterBitsOf(only, subject.plan->variants[variant]))),
+      picked(pickedAxesOf(*subject.program)) {
   only.variants = {subject.plan->variants[variant]};
   for (const Tensor &tensor : subject.program->tensors)
     names.tensors.push_back(tensor.name);

@@ -59,6 +59,8 @@ public:
 
   const ptx::Kernel &kernel() const { return *code.kernel; }
   bool admits(const Call &call) const;
+  /// Constants that the code compares with sizes.
+  const std::vector<uint64_t> &comparedSizes() const { return dead.compared; }
   /// Every block of the call.
   Outcome prove(const Call &call);
   /// Empty if there is none, or one too long to go through.
@@ -98,6 +100,7 @@ private:
   struct Family;
   const SpecTerms::Outputs &specOf(const Call &call, const Family &family, const Bound &window,
                                    const IndexPattern &indices);
+  bool takeStrides(const Call &whole, const Family &family, Bound &bound) const;
   std::optional<Outcome> runFamily(const Call &call, Family &family);
 
   const Subject &subject;

@@ -212,7 +212,7 @@ bool KernelProver::compared(KernelRun &run) {
   const Program &program = *subject.program;
   const std::vector<int64_t> *smallest = smallestCall(run);
   const std::set<int64_t> numbers =
-      comparedWith(*subject.plan, subject.plan->variants[variant], run.kernel());
+      comparedWith(*subject.plan, subject.plan->variants[variant], run.comparedSizes());
   for (unsigned dim = 0; smallest && dim < program.dims.size(); ++dim) {
     if (!isLength(dim))
       continue;

@@ -265,6 +265,25 @@ const SpecTerms::Outputs &KernelRun::specOf(const Call &call, const Family &fami
   return spec.of(window.binding, indices);
 }
 
+/// The stride of the rows means nothing where there is but one; the calls with more periods have
+/// one. False if those are not served alike.
+bool KernelRun::takeStrides(const Call &whole, const Family &family, Bound &bound) const {
+  Call longer = whole;
+  longer.dims[family.dim] += family.period;
+  std::optional<Bound> reference = bind(longer);
+  if (!reference) // there are no longer calls
+    return true;
+  for (size_t t = 0; t < family.axes.size(); ++t)
+    if (int axis = family.axes[t]; axis >= 0)
+      bound.binding.tensors[t].strides[static_cast<size_t>(axis)] =
+          reference->binding.tensors[t].strides[static_cast<size_t>(axis)];
+  auto launch = plan::selectVariant(only, bound.binding);
+  if (!std::holds_alternative<plan::Launch>(launch))
+    return false;
+  bound.launch = std::get<plan::Launch>(launch);
+  return true;
+}
+
 std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
   // The call's own numbers, and those of the few rows that are looked at: they are the last ones,
   // at addresses that are so much further on.
@@ -274,6 +293,9 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
   std::optional<Bound> bound = bind(whole);
   if (!bound || !window)
     return Outcome{Verdict::NotProvable, "a number of rows is not admitted: " + callText(whole)};
+  if (!takeStrides(whole, family, *bound))
+    return Outcome{Verdict::NotProvable,
+                   "the variant does not serve all numbers of rows: " + callText(whole)};
   const plan::Variant &variant = only.variants[0];
   Slopes dimSlopes{};
   dimSlopes[PeriodsBefore] = family.period;
