@@ -77,6 +77,7 @@ private:
   void collect();
   void matchExpansion(Demand &demand);
   bool matchMovedExpansion(Demand &demand);
+  void matchSharedExpansions();
   void faultAt(const Demand &demand);
   void matchLine(Demand &demand);
   void matchElsewhere(Supply &supply);
@@ -219,6 +220,48 @@ bool KernelAuditor::matchMovedExpansion(Demand &demand) {
   return true;
 }
 
+/// Divisions of integers by one divisor share the reciprocal, whose parts then stand on the lines
+/// of several: whole expansions of what is left on all of them.
+void KernelAuditor::matchSharedExpansions() {
+  std::vector<Supply *> left;
+  std::set<std::string> forms;
+  for (const Demand &demand : demands) {
+    ptx::Opcode opcode = demand.instruction->opcode;
+    bool isInteger = (opcode == ptx::Opcode::Div || opcode == ptx::Opcode::Rem) &&
+                     !isFloatType(demand.instruction->type());
+    if (!isInteger || !forms.insert(demand.role.form).second)
+      continue;
+    for (Supply &supply : supplies)
+      if (!supply.isUsed)
+        for (const Bag &way : expansions.of(demand.role.form, target))
+          if (way.contains(supply.signature) &&
+              std::find(left.begin(), left.end(), &supply) == left.end())
+            left.push_back(&supply);
+  }
+  for (const std::string &form : forms)
+    for (const Bag &way : expansions.of(form, target)) {
+      for (bool isWhole = !way.empty(); isWhole;) {
+        std::vector<Supply *> taken;
+        for (auto [signature, count] : way)
+          for (Supply *supply : left)
+            if (count > 0 && !supply->isUsed && supply->signature == signature) {
+              taken.push_back(supply);
+              --count;
+            }
+        size_t size = 0;
+        for (const auto &[signature, count] : way)
+          size += count;
+        isWhole = taken.size() == size;
+        for (Supply *supply : taken)
+          if (isWhole) {
+            supply->isUsed = true;
+            supply->left = 0;
+          }
+        result.expansions[form] += isWhole;
+      }
+    }
+}
+
 /// What stands on its line is this fault, and no other.
 void KernelAuditor::faultAt(const Demand &demand) {
   auto [first, last] = suppliesOfLine.equal_range(demand.instruction->line.number);
@@ -328,6 +371,7 @@ KernelAudit KernelAuditor::run() {
   for (Demand &demand : demands)
     while (demand.role.kind == PtxRole::Kind::Expansion && matchMovedExpansion(demand)) {
     }
+  matchSharedExpansions();
   for (Supply &supply : supplies)
     matchElsewhere(supply);
   matchClamps();

@@ -138,7 +138,7 @@ Result<Disassembly, std::string> readSass(std::string_view text) {
       function->instructions.push_back(std::move(instruction));
     } else if (line.starts_with(".target")) {
       result.target = trim(line.substr(7));
-    } else if (line.starts_with(".section")) {
+    } else if (line.starts_with(".section\t") || line.starts_with(".section ")) {
       std::string_view name = trim(line.substr(8));
       name = name.substr(0, name.find(','));
       bool isCode = name.starts_with(".text.");
