@@ -50,6 +50,7 @@ void registerTree(CLI::App &app, Outcome outcome);
 void registerExplain(CLI::App &app, Outcome outcome);
 void registerSchedules(CLI::App &app, Outcome outcome);
 void registerProve(CLI::App &app, Outcome outcome);
+void registerAudit(CLI::App &app, Outcome outcome);
 void registerLint(CLI::App &app, Outcome outcome);
 void registerFormat(CLI::App &app, Outcome outcome);
 void registerBundle(CLI::App &app, Outcome outcome);

@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
   h3::registerBundle(app, outcome);
   h3::registerInspect(app, outcome);
   h3::registerProve(app, outcome);
+  h3::registerAudit(app, outcome);
   h3::registerFormat(app, outcome);
   h3::registerLanguageServer(app, outcome);
   try {

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernel/Guards.h"
+#include "codegen/Mutant.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/IR/Matchers.h>
@@ -119,14 +120,17 @@ void Guards::commit(const std::vector<plan::Condition> &pending) {
 void Guards::vectorAccess(unsigned tensor, unsigned elements) {
   const plan::TensorSpec &spec = planned.tensors[tensor];
   unsigned bytes = elements * plan::bytes(spec.dtype);
-  add(builder.alignedTo(builder.address(tensor), bytes),
-      spec.name + " is aligned to " + std::to_string(bytes) + " bytes");
+  if (!mutated(Mutant::UncheckedAlignment))
+    add(builder.alignedTo(builder.address(tensor), bytes),
+        spec.name + " is aligned to " + std::to_string(bytes) + " bytes");
   for (unsigned axis = 0; axis < spec.rank(); ++axis) {
     bool isLast = axis + 1 == spec.rank();
     std::optional<int64_t> clause =
         axis < spec.strides.size() ? spec.strides[axis] : std::optional<int64_t>();
     std::string stride = "the stride of " + spec.name + " in axis " + std::to_string(axis);
     plan::ExprId value = clause ? builder.constant(*clause) : builder.stride(tensor, axis);
+    if (isLast && mutated(Mutant::UncheckedStride))
+      continue;
     if (isLast)
       add(builder.eq(value, builder.constant(1)), stride + " is 1");
     else
@@ -142,7 +146,8 @@ void Guards::wholePieces(unsigned tensor, unsigned elements) {
 }
 
 void Guards::below31Bits(plan::ExprId expr, std::string text) {
-  add(builder.le(expr, builder.constant(INT32_MAX)), std::move(text));
+  if (!mutated(Mutant::Unchecked31Bits))
+    add(builder.le(expr, builder.constant(INT32_MAX)), std::move(text));
 }
 
 void Guards::narrowIndices(ArrayRef<unsigned> tensors) {

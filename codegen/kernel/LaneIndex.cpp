@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Mutant.h"
 #include "codegen/kernel/Elements.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -26,7 +27,7 @@ std::optional<LaneIndex> Elements::decompose(Value value, Pending &pending) {
   if (Value base = elementBases.lookup(value)) {
     result.terms.push_back({base, {}, false, static_cast<int64_t>(vector)});
     for (unsigned lane = 0; lane < vector; ++lane)
-      result.offsets.push_back(lane);
+      result.offsets.push_back(mutated(Mutant::SwappedLanes) ? lane ^ 1 : lane);
     return result;
   }
   APInt constant;
@@ -126,6 +127,8 @@ std::optional<LaneIndex> Elements::decomposeDigit(Operation &op, Pending &pendin
     result.terms.push_back(
         {arith::RemUIOp::create(builder, op.getLoc(), sum, by), {}, false, multiple});
     result.offsets = number->offsets;
+    if (mutated(Mutant::LostRemainder))
+      result.offsets.assign(vector, number->offsets.front());
   }
   return result;
 }
