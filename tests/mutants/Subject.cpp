@@ -5,6 +5,8 @@
 
 #include "Subject.h"
 
+#include "backends/Backend.h"
+#include "backends/nvptx/Compile.h"
 #include "backends/nvptx/NanFacts.h"
 #include "backends/nvptx/prove/Prover.h"
 #include "backends/nvptx/ptx/Reader.h"

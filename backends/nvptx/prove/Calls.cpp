@@ -245,8 +245,9 @@ std::vector<plan::Tensor> tensorsOf(const Program &program, const plan::Operator
         next = (next + 8 / std::min(bytes, 8u)) | int64_t(8 / std::min(bytes, 8u));
       if (!isLast && call.layout == LayoutKind::Skewed)
         next = next | 1;
+      // Fits in 31 bits itself, and with three rows its offsets do not.
       if (axis == 0 && !isLast && call.layout == LayoutKind::Far)
-        next = (int64_t(1) << 31) + 64;
+        next = (int64_t(1) << 30) + 64;
       strides[axis] = clause(axis).value_or(next);
       if (!isLast && call.layout == LayoutKind::Broadcast && !tensor.isOutput && !other &&
           !clause(axis))
@@ -254,7 +255,7 @@ std::vector<plan::Tensor> tensorsOf(const Program &program, const plan::Operator
       next = std::max(next, strides[axis] * std::max<int64_t>(extents[axis], 1));
     }
     if (rank == 1 && call.layout == LayoutKind::Far && !clause(0))
-      strides[0] = (int64_t(1) << 31) + 64;
+      strides[0] = (int64_t(1) << 30) + 64;
     if (call.layout == LayoutKind::Halved)
       for (size_t axis = 0; axis + 1 < rank; ++axis)
         if (!clause(axis)) {
