@@ -18,7 +18,7 @@ namespace h3 {
 namespace {
 
 /// Changes with the meaning of a record.
-constexpr int64_t version = 1;
+constexpr int64_t version = 2;
 
 constexpr const char *verdicts[] = {"proved", "not_equal", "fault", "not_provable"};
 
@@ -137,6 +137,7 @@ std::string ProofRecord::json() const {
                                              {"steps", int64_t(proof.steps)},
                                              {"target", target},
                                              {"terms", int64_t(proof.terms)},
+                                             {"unserved", proof.unserved},
                                              {"version", version}});
   return llvm::formatv("{0}", value).str();
 }
@@ -160,6 +161,7 @@ std::optional<ProofRecord> ProofRecord::parse(std::string_view text) {
   record.ptxDigest = textOf(*object, "ptx_sha256");
   record.proof.terms = uint64_t(object->getInteger("terms").value_or(0));
   record.proof.steps = uint64_t(object->getInteger("steps").value_or(0));
+  record.proof.unserved = textOf(*object, "unserved");
   const llvm::json::Object *rewrites = object->getObject("rewrites");
   const llvm::json::Array *kernels = object->getArray("kernels");
   if (!rewrites || !kernels)

@@ -77,6 +77,7 @@ ProofRecord ProveCommand::cachedProof(const Program &program, const Target &targ
       key.add("text", source->text);
     key.add("ptx", text);
     key.add("plan", plan::toJson(plan));
+    key.add("variants", options.variant.empty() ? "all" : "one");
     if (std::optional<std::string> known = cache->load(key.digest()))
       if (std::optional<ProofRecord> record = ProofRecord::parse(*known)) {
         record->fromCache = true;
@@ -87,6 +88,7 @@ ProofRecord ProveCommand::cachedProof(const Program &program, const Target &targ
   subject.program = &program;
   subject.plan = &plan;
   subject.module = &module;
+  subject.hasAllVariants = options.variant.empty() && options.foreign.binding.empty();
   subject.canonicalNaN = [&](std::string_view instruction) {
     return nvptx::givesCanonicalNaN(instruction, target);
   };
@@ -172,6 +174,8 @@ void ProveCommand::print(const ProofRecord &record, double seconds) const {
       for (const std::string &call : kernel.calls)
         fmt::print("  {}\n", call);
     }
+  if (!record.proof.unserved.empty())
+    fmt::print("{}\n", record.proof.unserved);
   fmt::print("{}\n", record.summary());
   fmt::print("  {}{:.1f} s\n", record.fromCache ? "cached, " : "", seconds);
 }

@@ -108,7 +108,10 @@ void Operators::prove(const Program &program, const Target &target) {
   subject.canonicalNaN = [&](std::string_view instruction) {
     return nvptx::givesCanonicalNaN(instruction, target);
   };
-  for (const prove::KernelProof &kernel : prove::prove(subject).kernels) {
+  subject.hasAllVariants = true;
+  const prove::Proof proof = prove::prove(subject);
+  EXPECT_EQ(proof.unserved, "");
+  for (const prove::KernelProof &kernel : proof.kernels) {
     auto row = std::ranges::find_if(unproved, [&](const Unproved &one) {
       return one.op == GetParam().op && kernel.variant.ends_with(one.variant);
     });
