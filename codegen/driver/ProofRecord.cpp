@@ -24,7 +24,7 @@ namespace h3 {
 namespace {
 
 /// Changes with the meaning of a record.
-constexpr int64_t version = 1;
+constexpr int64_t version = 2;
 
 constexpr const char *verdicts[] = {"proved", "not_equal", "fault", "not_provable"};
 
@@ -83,7 +83,7 @@ ProofRecord makeProofRecord(const Program &program, const Target &target, const 
 /// Everything that a proof follows from is in the key.
 ProofRecord proofOfImage(const Program &program, const Target &target, const LoadedSpec &spec,
                          const ptx::Module &module, const std::string &text,
-                         const plan::OperatorPlan &plan, Cache *cache) {
+                         const plan::OperatorPlan &plan, VariantsOf variants, Cache *cache) {
   std::optional<std::string> build = cache ? compilerBuild(*cache) : std::nullopt;
   CacheKey key;
   if (build) {
@@ -95,6 +95,7 @@ ProofRecord proofOfImage(const Program &program, const Target &target, const Loa
       key.add("text", source->text);
     key.add("ptx", text);
     key.add("plan", plan::toJson(plan));
+    key.add("variants", variants == VariantsOf::Image ? "all" : "some");
     if (std::optional<std::string> known = cache->load(key.digest()))
       if (std::optional<ProofRecord> record = ProofRecord::parse(*known)) {
         record->fromCache = true;
@@ -105,6 +106,7 @@ ProofRecord proofOfImage(const Program &program, const Target &target, const Loa
   subject.program = &program;
   subject.plan = &plan;
   subject.module = &module;
+  subject.hasAllVariants = variants == VariantsOf::Image;
   subject.canonicalNaN = [&](std::string_view instruction) {
     return nvptx::givesCanonicalNaN(instruction, target);
   };
@@ -200,6 +202,7 @@ std::string ProofRecord::json() const {
                                              {"steps", int64_t(proof.steps)},
                                              {"target", target},
                                              {"terms", int64_t(proof.terms)},
+                                             {"unserved", proof.unserved},
                                              {"version", version}});
   return llvm::formatv("{0}", value).str();
 }
@@ -223,6 +226,7 @@ std::optional<ProofRecord> ProofRecord::parse(std::string_view text) {
   record.ptxDigest = textOf(*object, "ptx_sha256");
   record.proof.terms = uint64_t(object->getInteger("terms").value_or(0));
   record.proof.steps = uint64_t(object->getInteger("steps").value_or(0));
+  record.proof.unserved = textOf(*object, "unserved");
   const llvm::json::Object *rewrites = object->getObject("rewrites");
   const llvm::json::Array *kernels = object->getArray("kernels");
   if (!rewrites || !kernels)

@@ -48,11 +48,14 @@ ProofRecord makeProofRecord(const Program &program, const Target &target, const 
 
 class Cache;
 
+/// Which variants a plan has: all of its image, so that one must serve each admitted call, or some.
+enum class VariantsOf { Image, Choice };
+
 /// Proves \p plan, whose kernels are in \p module, read from \p text; or takes the proof from \p
 /// cache, which may be null. In any thread.
 ProofRecord proofOfImage(const Program &program, const Target &target, const LoadedSpec &spec,
                          const ptx::Module &module, const std::string &text,
-                         const plan::OperatorPlan &plan, Cache *cache);
+                         const plan::OperatorPlan &plan, VariantsOf variants, Cache *cache);
 
 } // namespace h3
 

@@ -91,7 +91,8 @@ std::optional<ProofRecord> ProveCommand::proofOf(const Program &program, const T
       return std::nullopt;
     }
   }
-  return proofOfImage(program, target, spec, *module, text, plan, cache.get());
+  const VariantsOf variants = options.variant.empty() ? VariantsOf::Image : VariantsOf::Choice;
+  return proofOfImage(program, target, spec, *module, text, plan, variants, cache.get());
 }
 
 std::optional<ProofRecord> ProveCommand::proofOfForeign(const Program &program,
@@ -115,7 +116,7 @@ std::optional<ProofRecord> ProveCommand::proofOfForeign(const Program &program,
     fail(error);
     return std::nullopt;
   }
-  return proofOfImage(program, target, spec, *module, text, *plan, cache.get());
+  return proofOfImage(program, target, spec, *module, text, *plan, VariantsOf::Choice, cache.get());
 }
 
 void ProveCommand::print(const ProofRecord &record, double seconds) const {
@@ -134,6 +135,8 @@ void ProveCommand::print(const ProofRecord &record, double seconds) const {
       for (const std::string &call : kernel.calls)
         fmt::print("  {}\n", call);
     }
+  if (!record.proof.unserved.empty())
+    fmt::print("{}\n", record.proof.unserved);
   fmt::print("{}\n", record.summary());
   fmt::print("  {}{:.1f} s\n", record.fromCache ? "cached, " : "", seconds);
 }

@@ -399,8 +399,41 @@ KernelProof KernelProver::run() {
 
 } // namespace
 
+/// Whatever its sizes and layout, a call that satisfies the contract has a variant: the first whose
+/// guards hold. Empty, or the call that has none.
+static std::string unservedCall(const Subject &subject, const Limits &limits) {
+  const Program &program = *subject.program;
+  const std::vector<unsigned> rowDims = rowDimsOf(program);
+  const std::vector<plan::ParameterValue> parameters = parametersOf(*subject.plan);
+  const bool hasAlias = std::ranges::any_of(
+      subject.plan->tensors, [](const plan::TensorSpec &tensor) { return tensor.mayAlias >= 0; });
+  const ptx::Kernel none;
+  for (const std::vector<int64_t> &dims :
+       sizesFor(program, *subject.plan, none, rowDims, false, limits.elements))
+    for (LayoutKind layout : allLayouts)
+      for (bool inPlace : {false, true}) {
+        if (inPlace && !hasAlias)
+          continue;
+        Call call{dims, layout, inPlace};
+        auto binding =
+            plan::bind(*subject.plan, tensorsOf(program, *subject.plan, call), parameters);
+        if (!std::holds_alternative<plan::Binding>(binding))
+          continue;
+        auto launch = plan::selectVariant(*subject.plan, std::get<plan::Binding>(binding));
+        if (const auto *decline = std::get_if<plan::Decline>(&launch)) {
+          std::vector<std::string> parts;
+          for (size_t dim = 0; dim < dims.size(); ++dim)
+            parts.push_back(fmt::format("{} = {}", program.dims[dim].name, dims[dim]));
+          return fmt::format("no variant takes the call {}; {}{}: {}", fmt::join(parts, ", "),
+                             name(layout), inPlace ? ", in place" : "",
+                             plan::describe(*subject.plan, *decline));
+        }
+      }
+  return {};
+}
+
 Verdict Proof::verdict() const {
-  if (kernels.empty())
+  if (kernels.empty() || !unserved.empty())
     return Verdict::NotProvable;
   Verdict worst = Verdict::Proved;
   for (const KernelProof &kernel : kernels) {
@@ -431,6 +464,8 @@ Proof prove(const Subject &subject, const Limits &limits) {
     proof.steps += proof.kernels.back().steps;
   }
   count();
+  if (subject.hasAllVariants)
+    proof.unserved = unservedCall(subject, limits);
   return proof;
 }
 

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -188,6 +189,7 @@ private:
   /// with operations on the sign bit as such.
   TermId asFloat(ScalarType type, TermId a);
   TermId stripSign(TermId a, bool &negative);
+  bool hasNaN(ScalarType type, std::initializer_list<TermId> operands);
   TermId unite(TermOp op, ScalarType type, TermId a, TermId b);
   bool isNaNWith(TermId a, TermId x, unsigned depth);
   TermId signBit(ScalarType type, TermId a, bool anySignOfNaN);

@@ -42,8 +42,9 @@ size_t proveInstances(const std::vector<ProofJob> &jobs, size_t threads, Cache *
                                module.error().message());
         continue;
       }
-      const ProofRecord record = proofOfImage(*job.program, *job.target, *job.spec, *module,
-                                              *job.ptx, job.instance->plan, cache);
+      const ProofRecord record =
+          proofOfImage(*job.program, *job.target, *job.spec, *module, *job.ptx, job.instance->plan,
+                       VariantsOf::Choice, cache);
       job.instance->proof = record.forBundle();
       lines[i] = record.summary();
     }

@@ -236,6 +236,24 @@ op sums {
                    "mov.b32 $1, $2;", notEqual}});
 }
 
+/// A plan without the kernel for single elements.
+TEST(ProverMutants, OfPlansAreCaught) {
+  auto compiled = compileOne("swiglu", true, "f16_v16_i32");
+  ASSERT_TRUE(compiled);
+  auto module = ptx::read(compiled->text);
+  ASSERT_TRUE(module);
+  prove::Subject subject;
+  subject.program = &compiled->program();
+  subject.plan = &compiled->plan;
+  subject.module = &*module;
+  subject.canonicalNaN = [](std::string_view) { return false; };
+  EXPECT_EQ(prove::prove(subject).unserved, "") << "it was not asked for";
+  subject.hasAllVariants = true;
+  prove::Proof proof = prove::prove(subject);
+  EXPECT_TRUE(proof.unserved.starts_with("no variant takes the call ")) << proof.unserved;
+  EXPECT_EQ(proof.verdict(), notProvable);
+}
+
 TEST(ProverMutants, OfNaNsAreCaught) {
   auto compiled = compileOne(R"(
 op copy {

@@ -267,6 +267,23 @@ TEST_P(Rewrites, KeepEveryBit) {
         return t.ffma(type, t.constant(width, number(type, 3)), t.constant(width, 0), x[0]);
       },
       [&](Evaluator &e, Values x) { return e.of(type).fma(number(type, 3), 0, x[0], nearest); });
+  const Bits nan = scalar::canonicalNaN(type);
+  check(
+      Rewrite::NaNOperand, type, 1,
+      [&](TermStore &t, Ids x) { return t.fadd(type, t.constant(width, nan), x[0]); },
+      [&](Evaluator &e, Values x) { return e.of(type).add(x[0], nan, nearest); });
+  check(
+      Rewrite::NaNOperand, type, 1,
+      [&](TermStore &t, Ids x) { return t.fmul(type, x[0], t.constant(width, nan)); },
+      [&](Evaluator &e, Values x) { return e.of(type).mul(x[0], nan, nearest); });
+  check(
+      Rewrite::NaNOperand, type, 1,
+      [&](TermStore &t, Ids x) { return t.fdiv(type, x[0], t.constant(width, nan)); },
+      [&](Evaluator &e, Values x) { return e.of(type).div(x[0], nan, nearest); });
+  check(
+      Rewrite::NaNOperand, type, 2,
+      [&](TermStore &t, Ids x) { return t.ffma(type, x[0], x[1], t.constant(width, nan)); },
+      [&](Evaluator &e, Values x) { return e.of(type).fma(x[0], x[1], nan, nearest); });
   check(
       Rewrite::IsNaN, type, 1,
       [&](TermStore &t, Ids x) {
