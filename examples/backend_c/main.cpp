@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
 
   unsigned hash = 2166136261u; // FNV-1a
   for (uint16_t value : y.values)
-    for (unsigned byte : {value & 0xFFu, value >> 8u})
+    for (unsigned byte : {value & 0xFFu, unsigned(value) >> 8})
       hash = (hash ^ byte) * 16777619u;
   std::printf("checksum: %08x\n", hash);
   for (const h3rt::Operator &op : runtime.operators()) {

@@ -31,7 +31,7 @@ H3GEN_CONFORMANCE_TARGET=c11
 H3GEN_GOLDEN_BACKEND=c
 export H3GEN_PLUGINS H3GEN_CONFORMANCE_TARGET H3GEN_GOLDEN_BACKEND
 # The goldens of norms run every variant at sizes of production.
-goldens='*norm*:*adaln*:*unary*'
+goldens='*norm_?:*norm_w_?:*_??'
 large='*modulate*:*layer_norm:*layer_norm_w:*ltx_norm_rope:*wan_norm_rope:*rms_scale:*rms_norm_w'
 if [ "${H3GEN_PLUGIN_FULL:-0}" = 1 ]; then
   large=none goldens=none
