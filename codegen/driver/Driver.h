@@ -39,6 +39,9 @@ struct SpecOptions {
 /// --diagnostics=json
 void addDiagnosticsOption(CLI::App &app, bool &json);
 
+/// --plugin, of every command that takes targets; what it names is loaded at once.
+void addPluginOption(CLI::App &app);
+
 /// Set by the command that ran.
 using Outcome = std::shared_ptr<ExitCode>;
 

@@ -57,7 +57,7 @@ struct Image {
   ImageKind kind = ImageKind::Cubin;
   std::span<const std::byte> bytes;
   Digest digest;           ///< of `bytes`: what `sha256sum` says of that file
-  unsigned ptxVersion = 0; ///< times 10; of a cubin, of the PTX that it was made of
+  unsigned ptxVersion = 0; ///< times 10; of a cubin, of the PTX that it was made of, 0: of none
 };
 
 /// An operator with its types chosen: what it computes, whatever the target.

@@ -98,7 +98,8 @@ private:
         fields.report("there is no kind '" + kind + "'");
       image.kind = kind == "ptx" ? ImageKind::Ptx : ImageKind::Cubin;
       image.name = fields.string("name");
-      image.ptxVersion = static_cast<unsigned>(fields.integer("ptx_version", 10, 999));
+      image.ptxVersion =
+          static_cast<unsigned>(fields.integer("ptx_version", kind == "ptx" ? 10 : 0, 999));
       fields.finish();
       checkOrder(contents.images, image.name, "image", [](const Image &i) { return i.name; });
       if (problem.isEmpty())

@@ -36,7 +36,10 @@ struct BundleOptions {
 };
 
 /// The one kernel of a probe: no vectors, any number of elements.
-constexpr const char *kProbeSchedule = "access=1 index=32 block=256 | spread()";
+std::string probeSchedule(const Target &target) {
+  return fmt::format("access=1 index=32 block={} | spread()",
+                     std::min(256u, backendOf(target).machine(target).mostThreads));
+}
 
 /// An operator or probe, and what became of it on each target.
 struct Part {
@@ -73,9 +76,14 @@ private:
   SourceFile file;
   OperatorSetFile set;
   std::deque<Part> operators, probes; ///< each sorted by name
-  ImageSettings settings, probeSettings;
+  /// Of images of one schedule.
+  struct Settings {
+    ImageSettings settings;
+    std::unique_ptr<ImageCache> images;
+  };
   std::unique_ptr<Cache> cache;
-  std::unique_ptr<ImageCache> images, probeImages;
+  Settings own;                           ///< of the operators
+  std::map<std::string, Settings> probed; ///< of the probes, by their schedule
   ExitCode outcome = ExitCode::Good;
 };
 
@@ -133,27 +141,33 @@ bool BundleCommand::findTools() {
   if (options.ptxOnly)
     return true;
   for (const OperatorSetFile::Target &row : set.targets) {
-    if (settings.assemblers.contains(row.target->backend))
+    if (own.settings.assemblers.contains(row.target->backend))
       continue;
     Ability ability =
         backendOf(*row.target).ability(*row.target, Step::Assemble, options.assembler);
     if (!ability) {
       outcome = ExitCode::Lacking;
-      const bool isNamed = !options.assembler.empty() || std::getenv("H3GEN_PTXAS");
-      printError(ability.obstacle + (isNamed ? ""
-                                             : "; the bundle holds PTX alone, which a host must "
-                                               "allow to be used"));
-      if (isNamed)
+      // PTX alone is something to load, what other backends compile is not.
+      const bool isNeeded = !options.assembler.empty() || std::getenv("H3GEN_PTXAS") ||
+                            row.target->backend != "nvptx";
+      printError(ability.obstacle + (isNeeded ? ""
+                                              : "; the bundle holds PTX alone, which a host must "
+                                                "allow to be used"));
+      if (isNeeded)
         return false;
     }
-    settings.assemblers.emplace(row.target->backend, std::move(ability));
+    own.settings.assemblers.emplace(row.target->backend, std::move(ability));
   }
   return true;
 }
 
 bool BundleCommand::openCache() {
-  probeSettings = settings;
-  probeSettings.compile.schedule = kProbeSchedule;
+  for (const OperatorSetFile::Target &row : set.targets) {
+    std::string schedule = probeSchedule(*row.target);
+    ImageSettings &settings = probed[schedule].settings;
+    settings = own.settings;
+    settings.compile.schedule = schedule;
+  }
   if (options.noCache)
     return true;
   std::string error;
@@ -162,12 +176,14 @@ bool BundleCommand::openCache() {
     printError(error);
     return false;
   }
-  if (cache) {
-    images = ImageCache::make(*cache, settings);
-    probeImages = ImageCache::make(*cache, probeSettings);
-  }
-  settings.cache = images.get();
-  probeSettings.cache = probeImages.get();
+  auto use = [&](Settings &some) {
+    if (cache)
+      some.images = ImageCache::make(*cache, some.settings);
+    some.settings.cache = some.images.get();
+  };
+  use(own);
+  for (auto &[schedule, some] : probed)
+    use(some);
   return true;
 }
 
@@ -178,8 +194,9 @@ bool BundleCommand::compileAll() {
   for (std::deque<Part> *list : {&operators, &probes})
     for (Part &part : *list)
       for (const OperatorSetFile::Target &row : set.targets) {
-        jobs.push_back({&part.specPath, &part.spec, &part.entry, row.target,
-                        part.isProbe ? &probeSettings : &settings});
+        jobs.push_back(
+            {&part.specPath, &part.spec, &part.entry, row.target,
+             part.isProbe ? &probed.at(probeSchedule(*row.target)).settings : &own.settings});
         parts.push_back(&part);
       }
   compileImages(jobs, options.threads, [&](size_t job, CompiledImage image) {
@@ -319,12 +336,18 @@ bool BundleCommand::proveAll() {
 }
 
 void BundleCommand::addImages(bundle::Contents &contents, Part &part, size_t target) {
-  for (const ImageFile &made : part.images[target].files) {
-    if (made.ending != ".ptx" && made.ending != ".cubin")
+  // What is loaded: PTX, and what was assembled, the second file. Other text is not.
+  const std::vector<ImageFile> &files = part.images[target].files;
+  for (size_t index = 0; index < files.size(); ++index) {
+    const ImageFile &made = files[index];
+    const bool isPtx = made.ending == ".ptx";
+    const bool isAssembled = index == 1 && part.images[target].summary->assembledBytes;
+    if (!isPtx && !isAssembled)
       continue;
     bundle::Image image;
-    image.name = part.name() + "." + std::string(set.targets[target].target->name) + made.ending;
-    image.kind = made.ending == ".ptx" ? bundle::ImageKind::Ptx : bundle::ImageKind::Cubin;
+    image.name = part.name() + "." + std::string(set.targets[target].target->name) +
+                 (isPtx ? ".ptx" : ".cubin"); // as the manifest names whatever a driver loads
+    image.kind = isPtx ? bundle::ImageKind::Ptx : bundle::ImageKind::Cubin;
     image.bytes = std::as_bytes(std::span(made.contents));
     image.ptxVersion = part.images[target].summary->ptxVersion;
     // Which of the images it is says the sorted list; here it matters that there is one.
@@ -338,7 +361,7 @@ bundle::Contents BundleCommand::assembleContents() {
   bundle::Contents contents;
   contents.name = set.name;
   contents.compiler = H3GEN_VERSION;
-  for (const auto &[backend, assembler] : settings.assemblers)
+  for (const auto &[backend, assembler] : own.settings.assemblers)
     if (assembler.tool)
       contents.assembler = assembler.tool->version;
   for (size_t target = 0; target < set.targets.size(); ++target) {
@@ -424,6 +447,7 @@ void registerBundle(CLI::App &app, Outcome outcome) {
       ->type_name("N");
   command->add_flag("--no-cache", options->noCache,
                     "Neither use nor keep results of earlier calls");
+  addPluginOption(*command);
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = BundleCommand(*options).run(); });
 }
