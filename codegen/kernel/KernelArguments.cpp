@@ -119,6 +119,12 @@ void KernelEmitter::planJobs() {
     };
     for (Value extent : ir::ForallOp(job.rows).getExtents())
       times(guards.expression(extent));
+    // Of empty rows that a thread walks nothing is launched, as of spread ones (guardLayouts).
+    if (how.kind == JobSchedule::Kind::Loop && how.threads() == 1 && job.phases.size() == 1 &&
+        !job.phases.front().reduce())
+      if (plan::ExprId extent = guards.expression(job.phases.front().extent);
+          extent != plan::kNoExpr)
+        times(plan.min(extent, plan.constant(1)));
     if (how.kind == JobSchedule::Kind::Spread && !job.phases.empty()) {
       plan::ExprId extent = guards.expression(job.commonExtent());
       times(extent == plan::kNoExpr
