@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
 #include "backends/nvptx/NanFacts.h"
 #include "backends/nvptx/prove/Prover.h"
@@ -96,7 +97,7 @@ protected:
 };
 
 void Operators::prove(const Program &program, const Target &target) {
-  std::unique_ptr<mlir::MLIRContext> context = nvptx::makeContext();
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   const Program *programs[] = {&program};
   std::string error;
   auto image = nvptx::compile(*context, programs, target, {}, error);
