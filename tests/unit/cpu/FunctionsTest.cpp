@@ -11,6 +11,7 @@
 
 #include "backends/Backend.h"
 #include "backends/cpu/LinkImage.h"
+#include "codegen/contract/Contract.h"
 #include "codegen/driver/Run.h"
 #include "dsl/scalar/Scalar.h"
 #include "runtime/cpu/Parallel.h"
@@ -286,22 +287,20 @@ op zero<T: f16 | bf16 | f32 | f64> {
   quotient[i]   = div.rz(x[i], y[i])
   root[i]       = sqrt.rz(x[i])
 }
-op fused<T: f16 | bf16 | f32 | f64> {
+op fma_of<T: f16 | bf16 | f32 | f64> {
   dim n
   in  x, y, z : T[n]
-  out down, up, zero : T[n]
-  down[i] = fma.rm(x[i], y[i], z[i])
-  up[i]   = fma.rp(x[i], y[i], z[i])
-  zero[i] = fma.rz(x[i], y[i], z[i])
+  out fused_down, fused_up, fused_zero : T[n]
+  fused_down[i] = fma.rm(x[i], y[i], z[i])
+  fused_up[i]   = fma.rp(x[i], y[i], z[i])
+  fused_zero[i] = fma.rz(x[i], y[i], z[i])
 }
 )";
 
 TEST(CpuFunctions, DirectedRoundings) {
   constexpr size_t count = 1 << 14;
-  const std::pair<const char *, scalar::Rounding> roundings[] = {
-      {"down", scalar::Rounding::Down},
-      {"up", scalar::Rounding::Up},
-      {"zero", scalar::Rounding::TowardZero}};
+  const std::pair<const char *, Rounding> roundings[] = {
+      {"down", Rounding::Down}, {"up", Rounding::Up}, {"zero", Rounding::TowardZero}};
   for (ScalarType type : floats) {
     const std::vector<Bits> x = patterns(type, count, 5), z = patterns(type, count, 7);
     std::vector<Bits> y = patterns(type, count, 6);
@@ -324,11 +323,11 @@ TEST(CpuFunctions, DirectedRoundings) {
              {"quotient", type, [&](size_t k) { return scalar::div(type, x[k], y[k], r); }},
              {"root", type, [&](size_t k) { return scalar::sqrt(type, x[k], r); }}},
             two);
-        fused.push_back({op, type, [&x, &y, &z, type, r](size_t k) {
+        fused.push_back({std::string("fused_") + op, type, [&x, &y, &z, type, r](size_t k) {
                            return scalar::fma(type, x[k], y[k], z[k], r);
                          }});
       }
-      RunResult result = runColumns(directed, "fused", three, settings, target);
+      RunResult result = runColumns(directed, "fma_of", three, settings, target);
       if (type == ScalarType::F64 && !findTarget(target)->has(Capability::FusedMultiplyAdd))
         EXPECT_EQ(result.code, ExitCode::BadInput);
       else
@@ -338,7 +337,7 @@ TEST(CpuFunctions, DirectedRoundings) {
 }
 
 constexpr const char *conversions = R"(
-op of<T: f16 | bf16 | f32 | f64 | e4m3 | e5m2 | i32 | i64> {
+op converted<T: f16 | bf16 | f32 | f64 | e4m3 | e5m2 | i32 | i64> {
   dim n
   in  x : T[n]
   out h, h_rz : f16[n]
@@ -365,7 +364,7 @@ op of<T: f16 | bf16 | f32 | f64 | e4m3 | e5m2 | i32 | i64> {
 
 TEST(CpuFunctions, ConversionsRoundOnce) {
   constexpr size_t count = 1 << 15;
-  using scalar::Rounding;
+
   for (ScalarType type : {ScalarType::F16, ScalarType::BF16, ScalarType::F32, ScalarType::F64,
                           ScalarType::E4M3, ScalarType::E5M2, ScalarType::I32, ScalarType::I64}) {
     std::vector<Bits> x = patterns(type, count, 8);
@@ -396,7 +395,7 @@ TEST(CpuFunctions, ConversionsRoundOnce) {
     };
     for (const std::string &target : executed()) {
       SCOPED_TRACE(target);
-      expectBits(runColumns(conversions, "of", inputs, {}, target), count, wanted, inputs);
+      expectBits(runColumns(conversions, "converted", inputs, {}, target), count, wanted, inputs);
     }
   }
 }
