@@ -23,12 +23,19 @@ namespace h3 {
   }
 #include "backends/backends.def"
 
-std::span<const Backend *const> backends() {
+static std::vector<const Backend *> &list() {
 #define H3_BACKEND(name) &name::backend(),
-  static const Backend *const all[] = {
+  static std::vector<const Backend *> all = {
 #include "backends/backends.def"
   };
   return all;
+}
+
+std::span<const Backend *const> backends() { return list(); }
+
+void addBackend(std::unique_ptr<const Backend> backend, std::span<const Target> targets) {
+  addTargets(targets);
+  list().push_back(backend.release());
 }
 
 const Backend *findBackend(std::string_view name) {

@@ -103,8 +103,12 @@ private:
   std::string_view ownName;
 };
 
-/// All backends, in the order of `backends.def`.
+/// All backends, in the order of `backends.def`, and behind them those that were added.
 std::span<const Backend *const> backends();
+
+/// Adds a backend from outside, whose name and targets are not there yet; it stays until the
+/// process ends. Not while another thread asks for backends.
+void addBackend(std::unique_ptr<const Backend> backend, std::span<const Target> targets);
 
 /// By name, or null.
 const Backend *findBackend(std::string_view name);

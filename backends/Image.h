@@ -18,10 +18,11 @@ namespace h3 {
 
 /// The stages of compiling that can be looked at, in order.
 enum class Stage {
-  H3,    ///< the h3 dialect as imported
-  Mlir,  ///< the scheduled kernels in gpu, scf, arith and h3 scalars
-  Llvm,  ///< LLVM IR as handed to the code generator
-  Image, ///< PTX, an object file
+  H3,        ///< the h3 dialect as imported
+  Mlir,      ///< the scheduled kernels in gpu, scf, arith and h3 scalars
+  Scheduled, ///< the same as text of a documented form (codegen/scheduled/README.md)
+  Llvm,      ///< LLVM IR as handed to the code generator
+  Image,     ///< PTX, an object file
 };
 
 struct ImageOptions {

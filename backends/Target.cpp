@@ -5,6 +5,9 @@
 
 #include "backends/Target.h"
 
+#include <list>
+#include <vector>
+
 namespace h3 {
 
 static constexpr Target table[] = {
@@ -14,10 +17,23 @@ static constexpr Target table[] = {
 #include "backends/targets.def"
 };
 
-std::span<const Target> targets() { return table; }
+/// Every table that there has been: the last is the one, and nothing that points into another
+/// dangles.
+static std::list<std::vector<Target>> &tables() {
+  static std::list<std::vector<Target>> all{{std::begin(table), std::end(table)}};
+  return all;
+}
+
+std::span<const Target> targets() { return tables().back(); }
+
+void addTargets(std::span<const Target> added) {
+  std::vector<Target> longer = tables().back();
+  longer.insert(longer.end(), added.begin(), added.end());
+  tables().push_back(std::move(longer));
+}
 
 const Target *findTarget(std::string_view name) {
-  for (const Target &target : table)
+  for (const Target &target : targets())
     if (target.name == name)
       return &target;
   return nullptr;
@@ -25,7 +41,7 @@ const Target *findTarget(std::string_view name) {
 
 std::string targetNames() {
   std::string names;
-  for (const Target &target : table)
+  for (const Target &target : targets())
     names.append(names.empty() ? "" : ", ").append(target.name);
   return names;
 }

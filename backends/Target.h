@@ -44,7 +44,8 @@ enum class Capability : uint32_t {
 struct Target {
   std::string_view name;    ///< "sm_90a"
   std::string_view backend; ///< "nvptx"
-  int major, minor;         ///< compute capability, matched exactly; 0.0 of a CPU
+  /// Compute capability, matched exactly; 0.0 of a CPU, of a plugin a pair of its own.
+  int major, minor;
   std::string_view suffix;  ///< "", "a" or "f"
   unsigned ptxVersion;      ///< lowest, times 10; 0 of a CPU
   Capability capabilities;
@@ -55,8 +56,13 @@ struct Target {
   }
 };
 
-/// All rows of targets.def, in its order.
+/// All rows of targets.def, in its order, and behind them those that were added.
 std::span<const Target> targets();
+
+/// Adds targets of a backend that was added (Backend.h). Their texts must live as long as the
+/// process; what `targets` and `findTarget` gave before stays valid. Not while another thread asks
+/// for targets.
+void addTargets(std::span<const Target> added);
 
 /// By name ("sm_90"), or null.
 const Target *findTarget(std::string_view name);

@@ -12,6 +12,7 @@
 #include "codegen/kernel/Candidates.h"
 #include "codegen/kernel/Kernel.h"
 #include "codegen/kernel/Prepare.h"
+#include "codegen/scheduled/Scheduled.h"
 #include "codegen/transforms/Passes.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -291,7 +292,12 @@ std::optional<Image> Compilation::build(llvm::function_ref<bool(gpu::GPUModuleOp
     return {};
   if (options.stage == Stage::Mlir)
     image.text = print(kernels);
-  else if (options.stage != Stage::H3 && !toPtx(kernels))
+  else if (options.stage == Stage::Scheduled) {
+    std::optional<std::string> text = serialise(kernels, image.plans, target.name, error);
+    if (!text)
+      return {};
+    image.text = std::move(*text);
+  } else if (options.stage != Stage::H3 && !toPtx(kernels))
     return {};
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   image.milliseconds = elapsed.count();

@@ -179,7 +179,7 @@ static std::map<std::string, KernelUsage> parseUsage(StringRef log) {
 }
 
 std::optional<Assembly> assemble(const Tool &ptxas, const std::string &ptx, const Target &target,
-                                 std::string &error) {
+                                 std::string &error, PtxLines lines) {
   TemporaryFile source("ptx"), result("cubin");
   if (source.name().empty() || result.name().empty() || !source.write(ptx)) {
     error = "cannot write a temporary file for ptxas";
@@ -189,7 +189,10 @@ std::optional<Assembly> assemble(const Tool &ptxas, const std::string &ptx, cons
   std::string architecture = "-arch=" + std::string(target.name);
   int status;
   std::string log;
-  if (!execute(ptxas.path, {architecture, "-v", "-o", result.name(), source.name()}, status, log)) {
+  SmallVector<StringRef> arguments{architecture, "-v", "-o", result.name(), source.name()};
+  if (lines == PtxLines::Keep)
+    arguments.push_back("-lineinfo");
+  if (!execute(ptxas.path, arguments, status, log)) {
     error = "cannot run " + ptxas.path;
     return {};
   }
@@ -211,12 +214,16 @@ std::optional<Assembly> assemble(const Tool &ptxas, const std::string &ptx, cons
 }
 
 std::optional<std::string> disassemble(const Tool &nvdisasm, const std::vector<char> &cubin,
-                                       std::string &error) {
+                                       std::string &error, PtxLines lines) {
   TemporaryFile image("cubin");
   int status;
   std::string output;
+  SmallVector<StringRef> arguments{"-c", image.name()};
+  if (lines == PtxLines::Keep)
+    arguments.append(
+        {"-gp", "-ndf"}); // without the analysis of branches: the lines take half as long
   if (image.name().empty() || !image.write(StringRef(cubin.data(), cubin.size())) ||
-      !execute(nvdisasm.path, {"-c", image.name()}, status, output)) {
+      !execute(nvdisasm.path, arguments, status, output)) {
     error = "cannot run " + nvdisasm.path;
     return {};
   }

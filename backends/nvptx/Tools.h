@@ -21,14 +21,17 @@ namespace h3::nvptx {
 std::optional<Tool> findTool(const std::string &name, const std::string &option,
                              const char *variable, std::string &error);
 
+/// Whether the line of PTX that each instruction was made of is kept with it. The code is the same.
+enum class PtxLines { Drop, Keep };
+
 /// Assembles \p ptx for \p target. Empty with \p error set to ptxas' first message, or to what the
 /// version found is too old for.
 std::optional<Assembly> assemble(const Tool &ptxas, const std::string &ptx, const Target &target,
-                                 std::string &error);
+                                 std::string &error, PtxLines lines = PtxLines::Drop);
 
-/// The machine code of \p cubin as text.
+/// The machine code of \p cubin as text, with the lines of PTX where it has them and they are kept.
 std::optional<std::string> disassemble(const Tool &nvdisasm, const std::vector<char> &cubin,
-                                       std::string &error);
+                                       std::string &error, PtxLines lines = PtxLines::Drop);
 
 } // namespace h3::nvptx
 

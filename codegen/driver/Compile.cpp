@@ -107,8 +107,10 @@ void CompileCommand::lack(const std::string &what) {
 }
 
 void CompileCommand::applyOptions() {
-  static const std::map<std::string, Stage> early = {
-      {"h3", Stage::H3}, {"mlir", Stage::Mlir}, {"llvm", Stage::Llvm}};
+  static const std::map<std::string, Stage> early = {{"h3", Stage::H3},
+                                                     {"mlir", Stage::Mlir},
+                                                     {"scheduled", Stage::Scheduled},
+                                                     {"llvm", Stage::Llvm}};
   settings.emit = options.emit;
   settings.compile.printAfterPasses = options.printAfterPasses;
   settings.compile.dependentLaunch = options.dependentLaunch;
@@ -145,7 +147,8 @@ bool CompileCommand::findTools() {
 /// What is printed on the way to an image is not in the cache, so that looking at stages and passes
 /// always compiles.
 bool CompileCommand::openCache() {
-  bool isImage = options.emit.empty() || options.emit == "ptx" || options.emit == "cubin";
+  bool isImage = options.emit.empty() || options.emit == "image" || options.emit == "ptx" ||
+                 options.emit == "cubin";
   if (options.noCache || options.printAfterPasses || !isImage)
     return true;
   std::string error;
@@ -262,7 +265,8 @@ void registerCompile(CLI::App &app, Outcome outcome) {
       ->type_name("TARGET");
   app.add_option("--out-dir", options->folder, "Where files are written; '-' prints them");
   auto *emit = app.add_option("--emit", options->emit, "Write this stage alone");
-  std::vector<std::string> names{"h3", "mlir", "llvm", "ptx", "cubin", "sass"};
+  std::vector<std::string> names{"h3",    "mlir", "scheduled", "llvm",
+                                 "image", "ptx",  "cubin",     "sass"};
   emit->check(CLI::IsMember(names))->type_name("STAGE");
   app.add_flag("--ptx-only", options->withoutAssembler, "Do not look for ptxas")->excludes(emit);
   app.add_option("-j,--jobs", options->threads,
@@ -280,6 +284,7 @@ void registerCompile(CLI::App &app, Outcome outcome) {
   app.add_option("--ptxas", options->assembler, "The ptxas to use");
   app.add_option("--nvdisasm", options->nvdisasm, "The nvdisasm to use");
   app.add_flag("--print-ir-after-all", options->printAfterPasses, "Print the IR after each pass");
+  addPluginOption(app);
   options->specs.addTo(app);
   app.callback([&app, options, outcome] {
     if (!app.get_subcommands().empty())

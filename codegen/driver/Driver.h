@@ -39,6 +39,9 @@ struct SpecOptions {
 /// --diagnostics=json
 void addDiagnosticsOption(CLI::App &app, bool &json);
 
+/// --plugin, of every command that takes targets; what it names is loaded at once.
+void addPluginOption(CLI::App &app);
+
 /// Set by the command that ran.
 using Outcome = std::shared_ptr<ExitCode>;
 
@@ -50,10 +53,12 @@ void registerTree(CLI::App &app, Outcome outcome);
 void registerExplain(CLI::App &app, Outcome outcome);
 void registerSchedules(CLI::App &app, Outcome outcome);
 void registerProve(CLI::App &app, Outcome outcome);
+void registerAudit(CLI::App &app, Outcome outcome);
 void registerLint(CLI::App &app, Outcome outcome);
 void registerFormat(CLI::App &app, Outcome outcome);
 void registerBundle(CLI::App &app, Outcome outcome);
 void registerInspect(CLI::App &app, Outcome outcome);
+void registerEvidence(CLI::App &app, Outcome outcome);
 void registerLanguageServer(CLI::App &app, Outcome outcome);
 
 /// The target that a user names: "90" is "sm_90", all else is itself.

@@ -105,8 +105,10 @@ CompiledImage compileAnew(const ImageJob &job, mlir::MLIRContext &context) {
     return result;
   }
   if (options.stage != Stage::Image) {
-    static const std::map<Stage, const char *> endings = {
-        {Stage::H3, ".h3.mlir"}, {Stage::Mlir, ".mlir"}, {Stage::Llvm, ".ll"}};
+    static const std::map<Stage, const char *> endings = {{Stage::H3, ".h3.mlir"},
+                                                          {Stage::Mlir, ".mlir"},
+                                                          {Stage::Scheduled, ".scheduled.json"},
+                                                          {Stage::Llvm, ".ll"}};
     result.files.push_back({endings.at(options.stage), std::move(image->text)});
     return result;
   }
@@ -117,7 +119,8 @@ CompiledImage compileAnew(const ImageJob &job, mlir::MLIRContext &context) {
     result.summary->kernels += plan.variants.size();
   if (const Ability *assembler = settings.assemblerFor(*job.target))
     assembleImage(job, *image, *assembler, result);
-  else if (settings.emit.empty() || "." + settings.emit == image->ending)
+  else if (settings.emit.empty() || settings.emit == "image" ||
+           "." + settings.emit == image->ending)
     result.files.push_back({image->ending, std::move(image->text)});
   return result;
 }
@@ -186,8 +189,9 @@ std::string describe(const ImageJob &job, const CompiledImage &image) {
   line += fmt::format(", {} {} bytes{}", endingOf(1), summary.assembledBytes,
                       time(image.assembleMilliseconds));
   if (const auto &tool = job.settings->assemblerFor(*job.target)->tool)
-    line += fmt::format(" ({} {}), {} registers, {} bytes spilled", tool->name, tool->version,
-                        summary.registers, summary.spillBytes);
+    line += fmt::format(" ({} {})", tool->name, tool->version);
+  if (summary.registers)
+    line += fmt::format(", {} registers, {} bytes spilled", summary.registers, summary.spillBytes);
   return line + (image.fromCache ? " (cached)" : "");
 }
 

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/driver/Driver.h"
+#include "codegen/driver/plugin/PluginBackend.h"
 
 int main(int argc, char **argv) {
   CLI::App app{"h3gen compiles operator specs whose every bit is decided by the spec"};
@@ -18,9 +19,15 @@ int main(int argc, char **argv) {
   h3::registerSchedules(app, outcome);
   h3::registerBundle(app, outcome);
   h3::registerInspect(app, outcome);
+  h3::registerEvidence(app, outcome);
   h3::registerProve(app, outcome);
+  h3::registerAudit(app, outcome);
   h3::registerFormat(app, outcome);
   h3::registerLanguageServer(app, outcome);
+  if (std::string wrong = h3::loadPluginsOfEnvironment(); !wrong.empty()) {
+    h3::printError(wrong);
+    return static_cast<int>(h3::ExitCode::BadInput);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -5,6 +5,11 @@
 
 #include "codegen/driver/ProofRecord.h"
 
+#include "backends/nvptx/NanFacts.h"
+#include "codegen/driver/Cache.h"
+#include "codegen/driver/CompilerBuild.h"
+#include "dsl/program/Dump.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
@@ -12,13 +17,14 @@
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/SHA256.h>
 
+#include <algorithm>
 #include <set>
 
 namespace h3 {
 namespace {
 
 /// Changes with the meaning of a record.
-constexpr int64_t version = 1;
+constexpr int64_t version = 2;
 
 constexpr const char *verdicts[] = {"proved", "not_equal", "fault", "not_provable"};
 
@@ -72,6 +78,65 @@ ProofRecord makeProofRecord(const Program &program, const Target &target, const 
   record.ptxDigest = hexOf(kernels);
   record.proof = std::move(proof);
   return record;
+}
+
+/// Everything that a proof follows from is in the key.
+ProofRecord proofOfImage(const Program &program, const Target &target, const LoadedSpec &spec,
+                         const ptx::Module &module, const std::string &text,
+                         const plan::OperatorPlan &plan, VariantsOf variants, Cache *cache) {
+  std::optional<std::string> build = cache ? compilerBuild(*cache) : std::nullopt;
+  CacheKey key;
+  if (build) {
+    key.add("format", "proof 1");
+    key.add("build", *build);
+    key.add("target", target.name);
+    key.add("program", dump(program));
+    for (const std::unique_ptr<SourceFile> &source : spec.modules.sources)
+      key.add("text", source->text);
+    key.add("ptx", text);
+    key.add("plan", plan::toJson(plan));
+    key.add("variants", variants == VariantsOf::Image ? "all" : "some");
+    if (std::optional<std::string> known = cache->load(key.digest()))
+      if (std::optional<ProofRecord> record = ProofRecord::parse(*known)) {
+        record->fromCache = true;
+        return *record;
+      }
+  }
+  prove::Subject subject;
+  subject.program = &program;
+  subject.plan = &plan;
+  subject.module = &module;
+  subject.hasAllVariants = variants == VariantsOf::Image;
+  subject.canonicalNaN = [&](std::string_view instruction) {
+    return nvptx::givesCanonicalNaN(instruction, target);
+  };
+  ProofRecord record = makeProofRecord(program, target, text, spec, prove::prove(subject));
+  if (build)
+    cache->store(key.digest(), record.json());
+  return record;
+}
+
+bundle::Proof ProofRecord::forBundle() const {
+  bundle::Proof result;
+  result.prover = version;
+  result.spec = bundle::digestOfHex(specDigest).value_or(bundle::Digest());
+  result.ptx = bundle::digestOfHex(ptxDigest).value_or(bundle::Digest());
+  std::optional<std::set<std::string>> rows;
+  for (const prove::KernelProof &kernel : proof.kernels) {
+    result.variants.push_back({kernel.variant, kernel.calls.size(), kernel.problem});
+    std::set<std::string> own = firstWords(kernel.allRows);
+    if (rows)
+      std::erase_if(*rows, [&](const std::string &row) { return !own.count(row); });
+    else
+      rows = std::move(own);
+  }
+  if (rows)
+    result.allRows.assign(rows->begin(), rows->end());
+  for (size_t i = 0; i < prove::rewriteCount; ++i)
+    if (proof.rewrites[i])
+      result.rewrites.emplace_back(prove::name(static_cast<prove::Rewrite>(i)), proof.rewrites[i]);
+  std::ranges::sort(result.rewrites);
+  return result;
 }
 
 std::string ProofRecord::summary() const {
@@ -137,6 +202,7 @@ std::string ProofRecord::json() const {
                                              {"steps", int64_t(proof.steps)},
                                              {"target", target},
                                              {"terms", int64_t(proof.terms)},
+                                             {"unserved", proof.unserved},
                                              {"version", version}});
   return llvm::formatv("{0}", value).str();
 }
@@ -160,6 +226,7 @@ std::optional<ProofRecord> ProofRecord::parse(std::string_view text) {
   record.ptxDigest = textOf(*object, "ptx_sha256");
   record.proof.terms = uint64_t(object->getInteger("terms").value_or(0));
   record.proof.steps = uint64_t(object->getInteger("steps").value_or(0));
+  record.proof.unserved = textOf(*object, "unserved");
   const llvm::json::Object *rewrites = object->getObject("rewrites");
   const llvm::json::Array *kernels = object->getArray("kernels");
   if (!rewrites || !kernels)

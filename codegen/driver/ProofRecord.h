@@ -15,6 +15,7 @@
 #include "backends/Target.h"
 #include "backends/nvptx/prove/Prover.h"
 #include "codegen/driver/Specs.h"
+#include "runtime/bundle/Bundle.h"
 
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct ProofRecord {
   /// `qk_norm_rope sm_90: proved: 5 variants, all tokens, ..., rewrites: ...`.
   std::string summary() const;
   std::string json() const;
+  /// What of it a bundle's manifest holds.
+  bundle::Proof forBundle() const;
   /// Empty if \p text is no record of this version.
   static std::optional<ProofRecord> parse(std::string_view text);
 };
@@ -42,6 +45,17 @@ std::string programText(const Program &program);
 
 ProofRecord makeProofRecord(const Program &program, const Target &target, const std::string &ptx,
                             const LoadedSpec &spec, prove::Proof proof);
+
+class Cache;
+
+/// Which variants a plan has: all of its image, so that one must serve each admitted call, or some.
+enum class VariantsOf { Image, Choice };
+
+/// Proves \p plan, whose kernels are in \p module, read from \p text; or takes the proof from \p
+/// cache, which may be null. In any thread.
+ProofRecord proofOfImage(const Program &program, const Target &target, const LoadedSpec &spec,
+                         const ptx::Module &module, const std::string &text,
+                         const plan::OperatorPlan &plan, VariantsOf variants, Cache *cache);
 
 } // namespace h3
 

@@ -5,16 +5,13 @@
 
 #include "backends/Backend.h"
 #include "backends/nvptx/Compile.h"
-#include "backends/nvptx/NanFacts.h"
 #include "backends/nvptx/prove/Prover.h"
 #include "backends/nvptx/ptx/Reader.h"
 #include "codegen/driver/Cache.h"
-#include "codegen/driver/CompilerBuild.h"
 #include "codegen/driver/Driver.h"
 #include "codegen/driver/ForeignKernel.h"
 #include "codegen/driver/ProofRecord.h"
 #include "codegen/driver/Specs.h"
-#include "dsl/program/Dump.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -47,8 +44,6 @@ private:
   bool proveInstance(const Program &program, const Target &target);
   std::optional<ProofRecord> proofOf(const Program &program, const Target &target);
   std::optional<ProofRecord> proofOfForeign(const Program &program, const Target &target);
-  ProofRecord cachedProof(const Program &program, const Target &target, const ptx::Module &module,
-                          const std::string &text, const plan::OperatorPlan &plan);
   void print(const ProofRecord &record, double seconds) const;
   void fail(const std::string &message) {
     printError(message);
@@ -62,40 +57,6 @@ private:
   std::string records;
   ExitCode outcome = ExitCode::Good;
 };
-
-/// Everything that a proof follows from is in the key.
-ProofRecord ProveCommand::cachedProof(const Program &program, const Target &target,
-                                      const ptx::Module &module, const std::string &text,
-                                      const plan::OperatorPlan &plan) {
-  std::optional<std::string> build = cache ? compilerBuild(*cache) : std::nullopt;
-  CacheKey key;
-  if (build) {
-    key.add("format", "proof 1");
-    key.add("build", *build);
-    key.add("target", target.name);
-    key.add("program", dump(program));
-    for (const std::unique_ptr<SourceFile> &source : spec.modules.sources)
-      key.add("text", source->text);
-    key.add("ptx", text);
-    key.add("plan", plan::toJson(plan));
-    if (std::optional<std::string> known = cache->load(key.digest()))
-      if (std::optional<ProofRecord> record = ProofRecord::parse(*known)) {
-        record->fromCache = true;
-        return *record;
-      }
-  }
-  prove::Subject subject;
-  subject.program = &program;
-  subject.plan = &plan;
-  subject.module = &module;
-  subject.canonicalNaN = [&](std::string_view instruction) {
-    return nvptx::givesCanonicalNaN(instruction, target);
-  };
-  ProofRecord record = makeProofRecord(program, target, text, spec, prove::prove(subject));
-  if (build)
-    cache->store(key.digest(), record.json());
-  return record;
-}
 
 std::optional<ProofRecord> ProveCommand::proofOf(const Program &program, const Target &target) {
   if (!context)
@@ -130,7 +91,8 @@ std::optional<ProofRecord> ProveCommand::proofOf(const Program &program, const T
       return std::nullopt;
     }
   }
-  return cachedProof(program, target, *module, text, plan);
+  const VariantsOf variants = options.variant.empty() ? VariantsOf::Image : VariantsOf::Choice;
+  return proofOfImage(program, target, spec, *module, text, plan, variants, cache.get());
 }
 
 std::optional<ProofRecord> ProveCommand::proofOfForeign(const Program &program,
@@ -154,7 +116,7 @@ std::optional<ProofRecord> ProveCommand::proofOfForeign(const Program &program,
     fail(error);
     return std::nullopt;
   }
-  return cachedProof(program, target, *module, text, *plan);
+  return proofOfImage(program, target, spec, *module, text, *plan, VariantsOf::Choice, cache.get());
 }
 
 void ProveCommand::print(const ProofRecord &record, double seconds) const {
@@ -173,6 +135,8 @@ void ProveCommand::print(const ProofRecord &record, double seconds) const {
       for (const std::string &call : kernel.calls)
         fmt::print("  {}\n", call);
     }
+  if (!record.proof.unserved.empty())
+    fmt::print("{}\n", record.proof.unserved);
   fmt::print("{}\n", record.summary());
   fmt::print("  {}{:.1f} s\n", record.fromCache ? "cached, " : "", seconds);
 }

@@ -230,6 +230,7 @@ void registerRun(CLI::App &app, Outcome outcome) {
   command->add_option("--time", options->repetitions,
                       "Backend cuda: time this many launches more, one by one and by CUDA graph");
   command->add_option("--time-json", options->times, "With --time: write the times to this file");
+  addPluginOption(*command);
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = RunCommand(*options).run(); });
 }

@@ -114,6 +114,7 @@ void registerSchedules(CLI::App &app, Outcome outcome) {
   command->add_option("--length", options->length, "Elements of a row of unknown length")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   command->add_option("--limit", options->most, "Candidates shown for each job");
+  addPluginOption(*command);
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = listSchedules(*options); });
 }

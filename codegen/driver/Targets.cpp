@@ -5,6 +5,7 @@
 
 #include "backends/Backend.h"
 #include "codegen/driver/Driver.h"
+#include "codegen/driver/plugin/PluginBackend.h"
 
 #include <fmt/core.h>
 
@@ -40,6 +41,22 @@ std::vector<const Target *> targetsNamed(const std::vector<std::string> &names) 
   return chosen;
 }
 
+void addPluginOption(CLI::App &app) {
+  app.add_option_function<std::vector<std::string>>(
+         "--plugin",
+         [](const std::vector<std::string> &paths) {
+           for (const std::string &path : paths)
+             if (std::string wrong = loadPlugin(path); !wrong.empty()) {
+               printError(wrong);
+               throw CLI::RuntimeError(static_cast<int>(ExitCode::BadInput));
+             }
+         },
+         "Backends from outside: shared objects (also: H3GEN_PLUGINS, separated by ':')")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->trigger_on_parse();
+}
+
 static void listTargets() {
   constexpr std::pair<Step, const char *> steps[] = {{Step::Compile, "compile"},
                                                      {Step::Assemble, "assemble"},
@@ -72,6 +89,7 @@ static void listTargets() {
 void registerTargets(CLI::App &app, Outcome) {
   CLI::App *command = app.add_subcommand(
       "targets", "List every target and what can be done for it on this machine");
+  addPluginOption(*command);
   command->callback(listTargets);
 }
 

@@ -20,9 +20,16 @@
 # The h3gen that runs is H3GEN_EXECUTABLE if set, else the project's target `h3gen`, else the one of
 # this installation, else the one on the PATH.
 
+# A plugin (examples/backend_c) links h3gen::backend, which has the header h3_backend.h.
+
 include_guard(GLOBAL)
 # Installed as share/cmake/h3gen/h3gen-config.cmake.
 set(_h3gen_prefix_bin "${CMAKE_CURRENT_LIST_DIR}/../../../bin")
+if(NOT TARGET h3gen::backend AND EXISTS "${CMAKE_CURRENT_LIST_DIR}/../../../include/h3_backend.h")
+  add_library(h3gen::backend INTERFACE IMPORTED)
+  set_target_properties(h3gen::backend PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}/../../../include")
+endif()
 
 # The names of the operators that a spec defines. `op` is a reserved word: outside comments it begins
 # a definition and stands nowhere else.

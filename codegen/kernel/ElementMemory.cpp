@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Mutant.h"
 #include "codegen/kernel/Elements.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -21,7 +22,8 @@ Value Elements::address(const KernelTensor &tensor, mlir::Type element, ArrayRef
   Value offset;
   for (auto [axis, index] : llvm::enumerate(indices)) {
     Value part = index;
-    if (!unitStride || axis + 1 < indices.size())
+    bool isWalked = !unitStride || axis + 1 < indices.size();
+    if (isWalked && !(mutated(Mutant::LostStride) && axis == 0))
       part = arith::MulIOp::create(builder, loc, part, tensor.strides[axis]);
     offset = offset ? arith::AddIOp::create(builder, loc, offset, part) : part;
   }
@@ -117,13 +119,14 @@ Value Elements::load(ir::LoadOp op, mlir::Type type, Value pointer, unsigned ali
   const KernelTensor &tensor = tensors[op.getTensor()];
   auto read = [&]() -> Value {
     return LLVM::LoadOp::create(builder, loc, type, pointer, alignment, /*isVolatile=*/false,
-                                /*isNonTemporal=*/isStreamed, tensor.isInvariant);
+                                /*isNonTemporal=*/isStreamed,
+                                tensor.isInvariant || mutated(Mutant::AliasedAsConstant));
   };
   Value condition = aliasCondition;
   if (leaf && leaf->exists)
     condition = condition ? arith::AndIOp::create(builder, loc, condition, leaf->exists).getResult()
                           : leaf->exists;
-  if (!tensor.isAliased || existenceIsKnown || !condition)
+  if (!tensor.isAliased || existenceIsKnown || !condition || mutated(Mutant::ReadsWhatIsGone))
     return read();
   Value zero = constant(builder.getZeroAttr(type));
   auto branch = scf::IfOp::create(builder, loc, type, condition, /*withElseRegion=*/true);
@@ -168,7 +171,8 @@ Value Elements::loadWindow(ir::LoadOp op, const Window &window) {
   }
   SmallVector<int32_t> mask;
   for (int64_t offset : window.index.offsets)
-    mask.push_back(offset - window.first);
+    mask.push_back((offset - window.first + mutated(Mutant::ShiftedWindow)) %
+                   (int64_t(window.count) * window.length));
   Value whole = pieces.front();
   unsigned width = cast<VectorType>(whole.getType()).getNumElements();
   if (width != vector || mask != llvm::to_vector(llvm::seq<int32_t>(0, vector)))
@@ -259,6 +263,8 @@ void Elements::emitStore(ir::StoreOp op) {
       })) {
     value = broadcast(value);
     for (unsigned piece = 0; piece < touched->count; ++piece) {
+      if (mutated(Mutant::SkippedStore) && piece + 1 == touched->count)
+        break;
       Value part = value;
       if (touched->length < vector) {
         auto mask = llvm::to_vector(
@@ -269,6 +275,9 @@ void Elements::emitStore(ir::StoreOp op) {
       LLVM::StoreOp::create(builder, loc, part, pointer,
                             machine.alignsAccesses ? touched->length * bytes : bytes,
                             /*isVolatile=*/false, isStreamed(tensor, *touched, bytes));
+      if (mutated(Mutant::DoubledStore))
+        LLVM::StoreOp::create(builder, loc, part, pointer, touched->length * bytes,
+                              /*isVolatile=*/true);
     }
     return;
   }

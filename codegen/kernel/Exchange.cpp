@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernel/Exchange.h"
+#include "codegen/Mutant.h"
 
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 
@@ -127,7 +128,7 @@ std::vector<SmallVector<Value>> Exchange::fromWarps(ArrayRef<Value> values, unsi
   // Every thread has a place of its own in arrays of this use alone, so that one barrier between
   // the writes and the reads is enough. In a loop the last round's reads come before.
   SmallVector<Array> arraysOfValues;
-  if (repeats)
+  if (repeats && !mutated(Mutant::NoBarrierInLoop))
     gpu::BarrierOp::create(builder, loc);
   auto at = [&](const Array &array, Value thread) -> Value {
     return LLVM::GEPOp::create(builder, loc, array.pointer.getType(), array.stored, array.pointer,
@@ -143,10 +144,12 @@ std::vector<SmallVector<Value>> Exchange::fromWarps(ArrayRef<Value> values, unsi
     LLVM::StoreOp::create(builder, loc, value, at(array, team->thread));
     arraysOfValues.push_back(array);
   }
-  gpu::BarrierOp::create(builder, loc);
+  if (!mutated(Mutant::NoBarrierBetweenWarps))
+    gpu::BarrierOp::create(builder, loc);
   std::vector<SmallVector<Value>> result;
   for (unsigned setting = 0; setting < 1u << count; ++setting) {
-    Value thread = threadWith(firstBit, count, setting);
+    unsigned taken = mutated(Mutant::OtherWarp) ? setting ^ 1 : setting;
+    Value thread = threadWith(firstBit, count, taken);
     SmallVector<Value> read;
     for (auto [array, value] : llvm::zip(arraysOfValues, values)) {
       Value loaded = LLVM::LoadOp::create(builder, loc, array.stored, at(array, thread));

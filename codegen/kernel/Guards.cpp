@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernel/Guards.h"
+#include "codegen/Mutant.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/IR/Matchers.h>
@@ -119,7 +120,7 @@ void Guards::commit(const std::vector<plan::Condition> &pending) {
 void Guards::vectorAccess(unsigned tensor, unsigned elements, bool isAligned) {
   const plan::TensorSpec &spec = planned.tensors[tensor];
   unsigned bytes = elements * plan::bytes(spec.dtype);
-  if (isAligned)
+  if (isAligned && !mutated(Mutant::UncheckedAlignment))
     add(builder.alignedTo(builder.address(tensor), bytes),
         spec.name + " is aligned to " + std::to_string(bytes) + " bytes");
   for (unsigned axis = 0; axis < spec.rank(); ++axis) {
@@ -143,7 +144,8 @@ void Guards::wholePieces(unsigned tensor, unsigned elements) {
 }
 
 void Guards::below31Bits(plan::ExprId expr, std::string text) {
-  add(builder.le(expr, builder.constant(INT32_MAX)), std::move(text));
+  if (!mutated(Mutant::Unchecked31Bits))
+    add(builder.le(expr, builder.constant(INT32_MAX)), std::move(text));
 }
 
 void Guards::narrowIndices(ArrayRef<unsigned> tensors) {

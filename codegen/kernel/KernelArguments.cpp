@@ -220,8 +220,12 @@ void KernelEmitter::guardLayouts(const Job &job, const JobSchedule &how) {
     if (capacity)
       guards.add(plan.le(extent, plan.constant(*capacity)),
                  "a row has at most " + std::to_string(*capacity) + " elements");
-    // An element that does not exist is read at 0, and not used.
-    guards.add(plan.ge(extent, plan.constant(1)), "a row has an element");
+    // An element that does not exist is read at 0, and not used. A thread alone that walks a row in
+    // a loop has no round for an empty one.
+    const bool mayBeEmpty =
+        how.kind == JobSchedule::Kind::Loop && how.threads() == 1 && !phase.reduce() && !capacity;
+    if (!mayBeEmpty)
+      guards.add(plan.ge(extent, plan.constant(1)), "a row has an element");
     int64_t round = 1;
     for (const LayoutDigit &digit : layout.digits)
       round *= std::max<int64_t>(1, digit.radix);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Mutant.h"
 #include "codegen/kernel/KernelEmitter.h"
 #include "codegen/kernel/Reduction.h"
 
@@ -89,7 +90,7 @@ bool KernelEmitter::overwrites(ir::StoreOp store) {
 void KernelEmitter::beforeOverwriting(Row &row) {
   if (row.job.aliasReads == AliasReads::None)
     return;
-  if (row.team.threads > 1)
+  if (row.team.threads > 1 && !mutated(Mutant::NoBarrierBeforeStore))
     exchange->barrier();
   elements.forbidAliasedLoads(row.how.kind == JobSchedule::Kind::Hold);
 }
@@ -149,7 +150,9 @@ Value KernelEmitter::ownsElements(const Team &team, const Layout &layout) {
 
 void KernelEmitter::emitLeaf(Row &row, ir::ForallOp loop, Leaf &leaf, unsigned vector,
                              Value isOwn) {
-  Value condition = both(both(row.exists, isOwn), leaf.exists);
+  Value rowExists = mutated(Mutant::RowBehindLast) ? Value() : row.exists;
+  Value leafExists = mutated(Mutant::ElementBehindLast) ? Value() : leaf.exists;
+  Value condition = both(both(rowExists, isOwn), leafExists);
   OpBuilder::InsertionGuard guard(builder);
   elements.enter(loop.getIndices().front(), leaf, vector);
   if (condition) {

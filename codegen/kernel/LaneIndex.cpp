@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Mutant.h"
 #include "codegen/kernel/Elements.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -28,7 +29,7 @@ std::optional<LaneIndex> Elements::decompose(Value value, Pending &pending) {
       return {}; // the elements that do not exist have another's index
     result.terms.push_back({base, {}, false, static_cast<int64_t>(leafVector)});
     for (unsigned lane = 0; lane < vector; ++lane)
-      result.offsets.push_back(leafLane(lane));
+      result.offsets.push_back(leafLane(mutated(Mutant::SwappedLanes) ? lane ^ 1 : lane));
     return result;
   }
   APInt constant;
@@ -128,6 +129,8 @@ std::optional<LaneIndex> Elements::decomposeDigit(Operation &op, Pending &pendin
     result.terms.push_back(
         {arith::RemUIOp::create(builder, op.getLoc(), sum, by), {}, false, multiple});
     result.offsets = number->offsets;
+    if (mutated(Mutant::LostRemainder))
+      result.offsets.assign(vector, number->offsets.front());
   }
   return result;
 }

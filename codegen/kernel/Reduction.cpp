@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/kernel/Reduction.h"
+#include "codegen/Mutant.h"
 
 #include "codegen/kernel/OrderAtoms.h"
 
@@ -389,7 +390,7 @@ void ReductionEmitter::takeElements(Leaf &leaf, ArrayRef<unsigned> together) {
     return;
   Value exists = leaf.end ? elements.exist(leaf, together) : leaf.exists;
   if (op.hasSeeds()) {
-    if (exists)
+    if (exists && !mutated(Mutant::IdleSteps))
       result = choose(exists, result, known->second);
   } else {
     result.present = exists ? elements.spread(exists, together.size()) : exists;
@@ -451,7 +452,7 @@ void ReductionEmitter::runStage(const ir::OrderStage &stage) {
 
 /// The most significant bits of a digit, where the row has no element: the upper sides are idle.
 void ReductionEmitter::joinIdleBits(const OrderAtoms::Digit &digit) {
-  if (!idle)
+  if (!idle || mutated(Mutant::SkippedIdle))
     return;
   for (int64_t rest = digit.radix / digit.populated; rest > 1; rest /= 2) {
     for (auto &[slot, state] : states)
@@ -465,8 +466,10 @@ void ReductionEmitter::joinBits(const OrderAtoms::Digit &digit, bool lowestFirst
   for (unsigned atom : digit.atoms)
     for (unsigned bit = llvm::Log2_64(atoms.atoms[atom].radix); bit-- > 0;)
       bits.push_back({atom, bit});
-  if (lowestFirst)
+  if (lowestFirst || mutated(Mutant::StageOrder))
     std::reverse(bits.begin(), bits.end());
+  if (mutated(Mutant::SkippedStage) && !bits.empty())
+    bits.pop_back();
   for (auto [atom, bit] : bits) {
     joinBit(atom, bit);
     if (idle)
@@ -555,10 +558,13 @@ void ReductionEmitter::joinLanes(unsigned threadBit) {
   for (auto &[slot, state] : states) {
     State other;
     for (Value field : state.fields)
-      other.fields.push_back(exchange.butterfly(field, 1 << threadBit));
+      other.fields.push_back(
+          exchange.butterfly(field, 1 << (mutated(Mutant::OtherLane) ? threadBit ^ 1 : threadBit)));
     if (state.present)
       other.present = exchange.butterfly(state.present, 1 << threadBit);
-    if (isUpper)
+    if (mutated(Mutant::SwappedOperands))
+      state = joinPresent(other, state);
+    else if (isUpper)
       state = joinPresent(choose(isUpper, other, state), choose(isUpper, state, other));
     else
       state = joinPresent(state, other);
@@ -614,7 +620,8 @@ void ReductionEmitter::joinSerially(const OrderAtoms::Digit &digit) {
     if (joined.contains(rest))
       continue;
     std::optional<State> result;
-    for (int64_t position = 0; position < populated; ++position) {
+    for (int64_t number = 0; number < populated; ++number) {
+      int64_t position = mutated(Mutant::SerialBackwards) ? populated - 1 - number : number;
       auto next = states.find(rest + position * weight);
       if (next == states.end())
         continue; // no element reaches it, and it is absent

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Mutant.h"
 #include "codegen/dialect/H3.h"
 #include "codegen/transforms/Bits.h"
 #include "codegen/transforms/Passes.h"
@@ -70,10 +71,12 @@ Value narrowFloat(OpBuilder &builder, Location loc, Value value, mlir::Type resu
 
   // To nearest: half a unit less one, and one more where the last bit that stays is odd. Away from
   // zero: a unit less one.
+  if (mutated(Mutant::NarrowTowardZero))
+    rounding = ir::Rounding::TowardZero;
   auto rounded = [&](Value number, Value by) {
     Value one = constant(1);
     if (rounding == ir::Rounding::NearestEven) {
-      Value odd = bits.both(bits.shr(number, by), one);
+      Value odd = mutated(Mutant::HalfAway) ? one : bits.both(bits.shr(number, by), one);
       Value half = bits.sub(bits.shl(one, bits.sub(by, one)), one);
       return bits.shr(bits.add(bits.add(number, half), odd), by);
     }
@@ -103,12 +106,14 @@ Value narrowFloat(OpBuilder &builder, Location loc, Value value, mlir::Type resu
   Value furthest = constant(from.significandBits + 2);
   distance = bits.choose(isNormal, constant(shift), distance);
   distance = bits.choose(bits.above(distance, furthest), furthest, distance);
-  Value subnormal = rounded(bits.either(fraction, leading), distance);
+  Value subnormal = mutated(Mutant::NarrowFlushes)
+                        ? constant(0)
+                        : rounded(bits.either(fraction, leading), distance);
   Value code = bits.choose(isNormal, normal, subnormal);
 
   uint64_t largest = to.infinity - 1;
   Value infinity = constant(from.infinity);
-  uint64_t beyond = saturate ? largest : to.infinity;
+  uint64_t beyond = saturate || mutated(Mutant::NarrowOverflow) ? largest : to.infinity;
   if (rounding != ir::Rounding::NearestEven && !saturate) {
     // Toward zero only an infinity is beyond the largest number.
     Value isBeyond = bits.above(magnitude, constant(from.infinity - 1));

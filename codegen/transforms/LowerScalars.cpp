@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/Mutant.h"
 #include "codegen/dialect/H3.h"
 #include "codegen/transforms/Passes.h"
 #include "codegen/transforms/Shapes.h"
@@ -40,8 +41,12 @@ static Value canonicalBits(OpBuilder &builder, Location loc, Value value) {
   auto constant = [&](const APInt &bits) { return constantOf(builder, loc, integer, bits); };
   Value bits = arith::BitcastOp::create(builder, loc, integer, value);
   Value magnitude = arith::AndIOp::create(builder, loc, bits, constant(magnitudeMask));
-  Value isNaN =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, magnitude, constant(infinity));
+  Value isNaN = arith::CmpIOp::create(builder, loc,
+                                      mutated(Mutant::InfinityAsNaN) ? arith::CmpIPredicate::uge
+                                                                     : arith::CmpIPredicate::ugt,
+                                      magnitude, constant(infinity));
+  if (mutated(Mutant::KeptNaN))
+    return bits;
   return arith::SelectOp::create(builder, loc, isNaN, constant(magnitudeMask), bits);
 }
 
@@ -52,7 +57,35 @@ template <typename From, typename To> struct Rounded : OpRewritePattern<From> {
   LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
     if (op.getRounding() != ir::Rounding::NearestEven)
       return failure();
-    rewriter.replaceOpWithNewOp<To>(op, op.getType(), op->getOperands());
+    auto lowered = rewriter.replaceOpWithNewOp<To>(op, op.getType(), op->getOperands());
+    if constexpr (std::is_same_v<To, arith::AddFOp>)
+      if (mutated(Mutant::ContractFlag))
+        lowered.setFastmath(arith::FastMathFlags::contract);
+    return success();
+  }
+};
+
+/// A fault of `Mutant`: one operation for a product and what is done with it.
+template <typename From, bool isDifference> struct Contracted : OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+  LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
+    auto product = op.getLhs().template getDefiningOp<arith::MulFOp>();
+    if (!product)
+      return failure();
+    Value addend = op.getRhs();
+    if (isDifference)
+      addend = arith::NegFOp::create(rewriter, op.getLoc(), addend);
+    rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, product.getLhs(), product.getRhs(), addend);
+    return success();
+  }
+};
+
+/// Another: an fma as two operations.
+struct Split : OpRewritePattern<ir::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::FmaOp op, PatternRewriter &rewriter) const override {
+    Value product = arith::MulFOp::create(rewriter, op.getLoc(), op.getA(), op.getB());
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, product, op.getC());
     return success();
   }
 };
@@ -98,12 +131,15 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
     mlir::Type from = getElementTypeOrSelf(value), to = getElementTypeOrSelf(result);
     bool narrow =
         isa<Float8E4M3FNType, Float8E5M2Type>(from) || isa<Float8E4M3FNType, Float8E5M2Type>(to);
-    if (narrow || op.getRounding() != ir::Rounding::NearestEven)
+    unsigned fromWidth = widthOf(from), toWidth = widthOf(to);
+    bool isExact = isa<FloatType>(from) && fromWidth < toWidth;
+    if (narrow || (op.getRounding() != ir::Rounding::NearestEven && !isExact))
       return failure();
     Location loc = op.getLoc();
-    unsigned fromWidth = widthOf(from), toWidth = widthOf(to);
     if (isa<IntegerType>(from)) {
-      if (isa<FloatType>(to))
+      if (mutated(Mutant::UnsignedInteger) && isa<FloatType>(to))
+        rewriter.replaceOpWithNewOp<arith::UIToFPOp>(op, result, value);
+      else if (isa<FloatType>(to))
         rewriter.replaceOpWithNewOp<arith::SIToFPOp>(op, result, value);
       else if (toWidth < fromWidth)
         rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, result, value);
@@ -115,7 +151,12 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
       value = arith::ExtFOp::create(rewriter, loc, like(result, rewriter.getF32Type()), value);
       fromWidth = 32;
     }
-    if (fromWidth < toWidth)
+    if (mutated(Mutant::DoubledRounding) && fromWidth == 64 && toWidth < 32)
+      value = arith::TruncFOp::create(rewriter, loc, like(result, rewriter.getF32Type()), value);
+    auto narrowed = value.getDefiningOp<arith::TruncFOp>();
+    if (mutated(Mutant::LostRounding) && narrowed && narrowed.getIn().getType() == result)
+      rewriter.replaceOp(op, narrowed.getIn());
+    else if (fromWidth < toWidth)
       rewriter.replaceOpWithNewOp<arith::ExtFOp>(op, result, value);
     else
       rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, result, value);
@@ -169,11 +210,22 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
     patterns.add<Intrinsic<ir::AbsOp>>(&getContext(), "llvm.fabs");
     patterns.add<Intrinsic<ir::CopysignOp>>(&getContext(), "llvm.copysign");
     patterns.add<Intrinsic<ir::SqrtOp>>(&getContext(), "llvm.sqrt");
+    if (mutated(Mutant::ContractedSum))
+      patterns.add<Contracted<ir::AddOp, false>>(&getContext(), /*benefit=*/2);
+    if (mutated(Mutant::ContractedDifference))
+      patterns.add<Contracted<ir::SubOp, true>>(&getContext(), /*benefit=*/2);
+    if (mutated(Mutant::SplitFma))
+      patterns.add<Split>(&getContext(), /*benefit=*/2);
+    if (mutated(Mutant::UnspecifiedFma))
+      patterns.add<Rounded<ir::FmaOp, LLVM::FMulAddOp>>(&getContext(), /*benefit=*/2);
+    if (mutated(Mutant::MaxDropsNaN))
+      patterns.add<Intrinsic<ir::MaxOp>>(&getContext(), "llvm.maximumnum", /*benefit=*/2);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 
   template <typename Op> struct Intrinsic : OpRewritePattern<Op> {
-    Intrinsic(MLIRContext *context, StringRef name) : OpRewritePattern<Op>(context), name(name) {}
+    Intrinsic(MLIRContext *context, StringRef name, PatternBenefit benefit = 1)
+        : OpRewritePattern<Op>(context, benefit), name(name) {}
     LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
       if constexpr (std::is_same_v<Op, ir::SqrtOp>)
         if (op.getRounding() != ir::Rounding::NearestEven)

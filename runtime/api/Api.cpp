@@ -11,6 +11,7 @@
 #include "runtime/api/Create.h"
 #include "runtime/cuda/Hardware.h"
 #include "runtime/dispatch/Runtime.h"
+#include "runtime/evidence/Record.h"
 
 #include <algorithm>
 #include <cstring>
@@ -198,6 +199,25 @@ h3rt_status h3rt_add_evidence(h3rt_runtime *runtime, const h3rt_evidence *eviden
     if (!read(evidence, sizeof(own), own) || !own.target || !own.operator_name)
       return badArgument("h3rt_evidence, its target or its operator_name");
     rt.addEvidence(own);
+    return H3RT_OK;
+  });
+}
+
+h3rt_status h3rt_add_evidence_file(h3rt_runtime *runtime, const char *path) {
+  return withRuntime(runtime, [&](Runtime &rt) {
+    if (!path)
+      return badArgument("the path");
+    const auto record = evidence::readRecordFile(path);
+    if (!record)
+      return refuse(H3RT_INVALID_ARGUMENT, record.error().message);
+    for (const evidence::OperatorRecord &op : record->operators) {
+      if (!op.isGood())
+        continue;
+      h3rt_evidence own{sizeof(own), record->target.c_str(), op.name.c_str(), {}, {}};
+      std::memcpy(own.image_digest, op.image.bytes.data(), sizeof(own.image_digest));
+      std::memcpy(own.operator_digest, op.meaning.bytes.data(), sizeof(own.operator_digest));
+      rt.addEvidence(own);
+    }
     return H3RT_OK;
   });
 }

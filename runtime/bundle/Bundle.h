@@ -21,6 +21,7 @@
 #include "runtime/bundle/Sha256.h"
 #include "runtime/plan/Plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,12 +29,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace h3::bundle {
 
 /// The manifest's `format` that this reader reads.
-inline constexpr int64_t kFormat = 1;
+inline constexpr int64_t kFormat = 2;
 
 /// A header that is longer is refused.
 inline constexpr uint64_t kMaxHeaderBytes = uint64_t(16) << 20;
@@ -55,7 +57,7 @@ struct Image {
   ImageKind kind = ImageKind::Cubin;
   std::span<const std::byte> bytes;
   Digest digest;           ///< of `bytes`: what `sha256sum` says of that file
-  unsigned ptxVersion = 0; ///< times 10; of a cubin, of the PTX that it was made of
+  unsigned ptxVersion = 0; ///< times 10; of a cubin, of the PTX that it was made of, 0: of none
 };
 
 /// An operator with its types chosen: what it computes, whatever the target.
@@ -80,6 +82,45 @@ struct Definition {
   bool operator==(const Definition &) const = default;
 };
 
+/// What a proof has shown of one variant.
+struct ProvedVariant {
+  std::string name;    ///< as in the plan
+  uint64_t calls = 0;  ///< sizes and layouts that it was compared for
+  std::string problem; ///< why it is not proved; empty: it is
+  bool operator==(const ProvedVariant &) const = default;
+};
+
+/// That the PTX computes exactly the spec's terms, as far as that was shown (`h3gen prove`).
+struct Proof {
+  int64_t prover = 0; ///< version of the prover's records
+  Digest spec;        ///< of the texts of the spec and of what it uses
+  Digest ptx;         ///< of what was proved: the operator's PTX image, where it is there
+  std::vector<std::string>
+      allRows; ///< dims for all of whose numbers each variant is proved, sorted
+  std::vector<ProvedVariant> variants; ///< one for each of the plan
+  /// The exact rewrites that were needed, and how often; sorted by name.
+  std::vector<std::pair<std::string, uint64_t>> rewrites;
+
+  bool isProved() const {
+    return std::ranges::all_of(variants, [](const auto &v) { return v.problem.empty(); });
+  }
+  bool operator==(const Proof &) const = default;
+};
+
+/// What the assembler made of the PTX: every float instruction accounted for, as far as that was
+/// possible (`h3gen audit`).
+struct Audit {
+  int64_t auditor = 0; ///< version of the audit's records
+  Digest cubin, ptx;
+  std::string assembler, disassembler; ///< versions
+  uint64_t kernels = 0, instructions = 0;
+  /// How many instructions and known expansions there are of each kind; sorted by name.
+  std::vector<std::pair<std::string, uint64_t>> operations, expansions;
+  std::string fault; ///< what is not accounted for; empty: everything is
+
+  bool operator==(const Audit &) const = default;
+};
+
 /// An operator with its types chosen, on one target.
 struct Instance {
   /// Verified. Has the contract and the variants, whose entries are symbols of the operator's
@@ -89,6 +130,8 @@ struct Instance {
   /// For each variant of the plan which of `DefinedInstance::checks` it must pass before it serves;
   /// at least one. `checkFor` holds for each.
   std::vector<std::vector<uint32_t>> checksOfVariant;
+
+  std::optional<Proof> proof{}; ///< none was tried
 
   bool operator==(const Instance &) const = default;
 };
@@ -103,6 +146,8 @@ struct Operator {
   /// In `OperatorSet::probes`: those of the approximations that the operator uses. Each must have
   /// passed its own checks on a device before the operator serves there. Empty for a probe.
   std::vector<uint32_t> probes;
+
+  std::optional<Audit> audit{}; ///< of the cubin
 
   bool operator==(const Operator &) const = default;
 };

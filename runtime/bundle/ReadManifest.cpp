@@ -5,10 +5,9 @@
 
 #include "runtime/bundle/Manifest.h"
 
-#include "runtime/json/Fields.h"
+#include "runtime/bundle/CheckJson.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -76,51 +75,10 @@ private:
                      "', they are sorted and none is there twice");
   }
 
-  Digest digest(Fields &fields, std::string_view key) {
-    const std::optional<Digest> value = digestOfHex(fields.string(key));
-    if (!value)
-      fields.report("'" + std::string(key) + "' is not 64 hexadecimal digits in lower case");
-    return value.value_or(Digest());
-  }
-
-  /// A number as Writer::hex has it.
-  uint64_t hex(std::string_view digits, const std::string &where) {
-    uint64_t bits = 0;
-    const char *end = digits.data() + digits.size();
-    const auto [stop, code] = std::from_chars(digits.data(), end, bits, 16);
-    const bool isShortest = !digits.empty() && (digits[0] != '0' || digits.size() == 1);
-    const bool isLower = digits.find_first_of("ABCDEF") == std::string_view::npos;
-    if (code != std::errc() || stop != end || !isShortest || !isLower)
-      report(where, "'" + std::string(digits) + "' is no hexadecimal number in its shortest form");
-    return bits;
-  }
-
-  std::vector<std::string> strings(Fields &fields, std::string_view key) {
-    std::vector<std::string> list;
-    if (const std::optional<Value> array = fields.array(key))
-      for (const Value &value : *array) {
-        if (!value.string())
-          fields.report("'" + std::string(key) + "' holds what is no string");
-        list.emplace_back(value.string().value_or(""));
-      }
-    return list;
-  }
-
   std::vector<std::string> sortedStrings(Fields &fields, std::string_view key) {
-    std::vector<std::string> list = strings(fields, key);
+    std::vector<std::string> list = readStrings(fields, key);
     if (std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end())
       fields.report("'" + std::string(key) + "' is not sorted, or holds something twice");
-    return list;
-  }
-
-  std::vector<int64_t> integers(Fields &fields, std::string_view key) {
-    std::vector<int64_t> list;
-    if (const std::optional<Value> array = fields.array(key))
-      for (const Value &value : *array) {
-        if (value.integer().value_or(-1) < 0)
-          fields.report("'" + std::string(key) + "' holds what is no number of 0 or more");
-        list.push_back(value.integer().value_or(0));
-      }
     return list;
   }
 
@@ -134,13 +92,14 @@ private:
       Fields fields(value, "image " + std::to_string(index), problem);
       Image image;
       const int64_t bytes = fields.integer("bytes", 0, INT64_MAX);
-      image.digest = digest(fields, "digest");
+      image.digest = readDigest(fields, "digest");
       const std::string kind = fields.string("kind");
       if (kind != "cubin" && kind != "ptx")
         fields.report("there is no kind '" + kind + "'");
       image.kind = kind == "ptx" ? ImageKind::Ptx : ImageKind::Cubin;
       image.name = fields.string("name");
-      image.ptxVersion = static_cast<unsigned>(fields.integer("ptx_version", 10, 999));
+      image.ptxVersion =
+          static_cast<unsigned>(fields.integer("ptx_version", kind == "ptx" ? 10 : 0, 999));
       fields.finish();
       checkOrder(contents.images, image.name, "image", [](const Image &i) { return i.name; });
       if (problem.isEmpty())
@@ -204,72 +163,14 @@ private:
     DefinedInstance instance;
     if (const std::optional<Value> checks = fields.array("checks"))
       for (const Value &check : *checks)
-        readCheck(check, fields.where(), instance.checks);
-    instance.digest = digest(fields, "digest");
-    instance.typeArguments = strings(fields, "type_arguments");
+        instance.checks.push_back(readCheck(
+            check, fields.where() + ", check " + std::to_string(instance.checks.size()), problem));
+    instance.digest = readDigest(fields, "digest");
+    instance.typeArguments = readStrings(fields, "type_arguments");
     fields.finish();
     if (!types.insert(instance.typeArguments).second)
       fields.report("its types are those of another");
     instances.push_back(std::move(instance));
-  }
-
-  void readCheck(const Value &value, const std::string &where, std::vector<SelfCheck> &checks) {
-    Fields fields(value, where + ", check " + std::to_string(checks.size()), problem);
-    SelfCheck check;
-    check.outputs = digest(fields, "outputs");
-    if (const std::optional<Value> parameters = fields.array("parameters"))
-      for (const Value &parameter : *parameters)
-        check.parameters.push_back(readParameter(parameter, fields));
-    check.seed = hex(fields.string("seed"), fields.where());
-    if (const std::optional<Value> tensors = fields.array("tensors"))
-      for (const Value &tensor : *tensors)
-        check.tensors.push_back(readTensor(tensor, fields.where() + ", tensor " +
-                                                       std::to_string(check.tensors.size())));
-    fields.finish();
-    checks.push_back(std::move(check));
-  }
-
-  plan::ParameterValue readParameter(const Value &value, Fields &fields) {
-    plan::ParameterValue result;
-    if (value.isNull())
-      return result;
-    if (value.kind() != json::Kind::Array || value.size() != 2) {
-      fields.report("a parameter is neither null nor a type with bits");
-      return result;
-    }
-    Value::Iterator part = value.begin();
-    const std::optional<plan::DType> type = plan::dtypeNamed((*part).string().value_or(""));
-    if (!type)
-      fields.report("a parameter has no type of the language");
-    ++part;
-    result.given = true;
-    result.dtype = type.value_or(plan::DType::F32);
-    result.bits = hex((*part).string().value_or(""), fields.where());
-    return result;
-  }
-
-  CheckTensor readTensor(const Value &value, const std::string &where) {
-    Fields fields(value, where, problem);
-    CheckTensor tensor;
-    const bool hasBelow = value.find("below").has_value();
-    if (hasBelow)
-      tensor.below = fields.integer("below", 0, INT64_MAX - 2);
-    tensor.elements =
-        static_cast<uint64_t>(fields.integer("elements", 1, static_cast<int64_t>(kMaxCheckBytes)));
-    tensor.extents = integers(fields, "extents");
-    tensor.offset =
-        static_cast<uint64_t>(fields.integer("offset", 0, static_cast<int64_t>(kMaxCheckBytes)));
-    tensor.strides = integers(fields, "strides");
-    if (value.find("values")) {
-      const std::optional<Values> values = valuesNamed(fields.string("values"));
-      if (!values || *values == Values::Finite)
-        fields.report("'values' is none of 'mixed', 'any_bits', 'index'");
-      tensor.values = values.value_or(Values::Mixed);
-    }
-    fields.finish();
-    if (hasBelow != (tensor.values == Values::Index))
-      fields.report("'below' and the values 'index' go together");
-    return tensor;
   }
 
   //===--------------------------------------------------------------------===//
@@ -282,7 +183,7 @@ private:
     const std::string name(target ? target->string().value_or("") : "");
     Fields fields(value, "set " + name, problem);
     set.backend = fields.string("backend");
-    const std::vector<int64_t> capability = integers(fields, "capability");
+    const std::vector<int64_t> capability = readIntegers(fields, "capability");
     if (capability.size() != 2 || std::ranges::max(capability) > 999)
       return fields.report("'capability' is no pair of small numbers");
     set.major = static_cast<int>(capability[0]);
@@ -322,6 +223,7 @@ private:
       op.definition = static_cast<uint32_t>(definition - definitions.begin());
       if (!operators.empty() && operators.back().definition >= op.definition)
         return fields.report("operators are sorted and none is there twice");
+      const std::optional<Value> audit = fields.take("audit");
       if (fields.boolean("cubin"))
         op.cubin = findImage(text + "." + target + ".cubin", ImageKind::Cubin, where);
       if (const std::optional<Value> instances = fields.array("instances"))
@@ -336,6 +238,10 @@ private:
       if (op.instances.size() != definition->instances.size())
         fields.report("it has " + std::to_string(op.instances.size()) + " instances, expected " +
                       std::to_string(definition->instances.size()));
+      for (size_t i = 0; problem.isEmpty() && i < op.instances.size(); ++i)
+        checkProof(op, op.instances[i], where + ", instance " + std::to_string(i));
+      if (problem.isEmpty() && !audit->isNull())
+        readAudit(*audit, where + ", audit", op);
       if (!problem.isEmpty())
         return;
       operators.push_back(std::move(op));
@@ -363,6 +269,7 @@ private:
     Fields fields(value, where, problem);
     const auto checks = fields.array("checks");
     const auto tree = fields.object("plan");
+    const auto proof = fields.take("proof");
     fields.finish();
     if (!problem.isEmpty())
       return;
@@ -379,7 +286,74 @@ private:
                                " variants and checks for " + std::to_string(checks->size()));
     for (const Value &list : *checks)
       readChecks(list, defined, where, instance);
+    if (problem.isEmpty() && !proof->isNull())
+      readProof(*proof, where + ", proof", instance);
     instances.push_back(std::move(instance));
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> readCounts(Fields &fields, std::string_view key) {
+    std::vector<std::pair<std::string, uint64_t>> counts;
+    if (const std::optional<Value> object = fields.object(key))
+      for (Value::Iterator at = object->begin(); at != object->end(); ++at) {
+        if ((*at).integer().value_or(-1) < 0)
+          fields.report("'" + std::string(key) + "' holds what is no number of 0 or more");
+        counts.emplace_back(at.key(), static_cast<uint64_t>((*at).integer().value_or(0)));
+      }
+    return counts;
+  }
+
+  uint64_t readCount(Fields &fields, std::string_view key) {
+    return static_cast<uint64_t>(fields.integer(key, 0, INT64_MAX));
+  }
+
+  void readProof(const Value &value, const std::string &where, Instance &instance) {
+    Fields fields(value, where, problem);
+    Proof proof;
+    proof.allRows = sortedStrings(fields, "all_rows");
+    proof.prover = fields.integer("prover", 0, INT64_MAX);
+    proof.ptx = readDigest(fields, "ptx");
+    proof.rewrites = readCounts(fields, "rewrites");
+    proof.spec = readDigest(fields, "spec");
+    if (const std::optional<Value> variants = fields.array("variants"))
+      for (const Value &variant : *variants) {
+        Fields of(variant, where + ", variant " + std::to_string(proof.variants.size()), problem);
+        ProvedVariant &proved = proof.variants.emplace_back();
+        proved.calls = readCount(of, "calls");
+        proved.name = of.string("name");
+        proved.problem = of.string("problem");
+        of.finish();
+      }
+    fields.finish();
+    if (!std::ranges::equal(proof.variants, instance.plan.variants, {}, &ProvedVariant::name,
+                            &plan::Variant::name))
+      fields.report("its variants are not the plan's");
+    instance.proof = std::move(proof);
+  }
+
+  /// A proof is of the very PTX that the bundle has.
+  void checkProof(const Operator &op, const Instance &instance, const std::string &where) {
+    if (instance.proof && op.ptx && instance.proof->ptx != contents.images[*op.ptx].digest)
+      report(where + ", proof", "it is of other PTX than the bundle's");
+  }
+
+  void readAudit(const Value &value, const std::string &where, Operator &op) {
+    Fields fields(value, where, problem);
+    Audit audit;
+    audit.assembler = fields.string("assembler");
+    audit.auditor = fields.integer("auditor", 0, INT64_MAX);
+    audit.cubin = readDigest(fields, "cubin");
+    audit.disassembler = fields.string("disassembler");
+    audit.expansions = readCounts(fields, "expansions");
+    audit.fault = fields.string("fault");
+    audit.instructions = readCount(fields, "instructions");
+    audit.kernels = readCount(fields, "kernels");
+    audit.operations = readCounts(fields, "operations");
+    audit.ptx = readDigest(fields, "ptx");
+    fields.finish();
+    if (!op.cubin || audit.cubin != contents.images[*op.cubin].digest ||
+        (op.ptx && audit.ptx != contents.images[*op.ptx].digest))
+      fields.report("it is of other images than the bundle's");
+    op.audit = std::move(audit);
   }
 
   /// The checks of the next variant.

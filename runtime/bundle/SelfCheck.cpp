@@ -7,7 +7,9 @@
 
 #include "runtime/plan/List.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 
 namespace h3::bundle {
@@ -26,7 +28,8 @@ uint64_t mixed(uint64_t x) {
   return x ^ x >> 31;
 }
 
-constexpr std::array<std::string_view, 4> kNames = {"finite", "mixed", "any_bits", "index"};
+constexpr std::array<std::string_view, 8> kNames = {"finite", "mixed", "any_bits",  "index",
+                                                    "normal", "wide",  "subnormal", "huge"};
 
 /// The fields of a float type in memory.
 struct Format {
@@ -54,6 +57,24 @@ Format formatOf(plan::DType type) {
   }
 }
 
+/// A sum of four uniform numbers, about a bell. What the type has no fraction for is cut off.
+uint64_t bellBits(const Format &format, uint64_t random) {
+  int64_t sum = -131070;
+  for (unsigned part = 0; part < 4; ++part)
+    sum += static_cast<int64_t>(random >> 16 * part & 0xFFFF);
+  const uint64_t sign = uint64_t(sum < 0) << (format.width - 1);
+  const auto magnitude = static_cast<uint64_t>(sum < 0 ? -sum : sum);
+  if (magnitude == 0)
+    return sign;
+  const int top = 63 - std::countl_zero(magnitude);
+  // 2^15 stands for 1.
+  const int64_t exponent = top - 15 + static_cast<int64_t>(format.exponents() >> 1);
+  if (exponent < 1)
+    return sign;
+  const uint64_t fraction = magnitude << (63 - top) << 1 >> (64 - format.fraction);
+  return sign | static_cast<uint64_t>(exponent) << format.fraction | fraction;
+}
+
 /// The bits of element \p index of a buffer; \p stream has 64 bits for the buffer, \p random as
 /// many for the element.
 uint64_t floatBits(const Format &format, Values values, uint64_t stream, uint64_t random,
@@ -62,9 +83,17 @@ uint64_t floatBits(const Format &format, Values values, uint64_t stream, uint64_
   // An odd factor permutes the patterns of 16 bits.
   if (values == Values::AnyBits)
     return (format.width <= 16 ? index * (stream | 1) + (stream >> 32) : random) & mask;
+  if (values == Values::Normal)
+    return bellBits(format, random);
   const uint64_t sign = (random & 1) << (format.width - 1);
   const uint64_t kind = random >> 1 & 1023, some = random >> 11;
   const uint64_t fraction = some & format.fractions();
+  if (values == Values::Wide)
+    return sign | (random >> 53) % format.exponents() << format.fraction | fraction;
+  if (values == Values::Subnormal)
+    return sign | fraction >> (random >> 53) % format.fraction;
+  if (values == Values::Huge)
+    return sign | (format.exponents() - 1 - (random >> 63)) << format.fraction | fraction;
   if (values == Values::Mixed) {
     if (kind == 0)
       return sign | format.exponents() << format.fraction |
@@ -115,21 +144,46 @@ bool SelfCheck::operator==(const SelfCheck &other) const {
   return isEqual;
 }
 
+/// The tensor whose buffer tensor \p index lies in.
+static size_t ownerOf(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index) {
+  const int16_t input = check.tensors[index].inPlaceOf;
+  return input < 0 ? index : index - index % plan.tensors.size() + static_cast<size_t>(input);
+}
+
 uint64_t bufferBytes(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index) {
   return check.tensors[index].elements * plan::bytes(specOf(plan, index).dtype);
 }
 
-plan::Tensor tensorOf(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
-                      uint64_t address) {
-  const CheckTensor &tensor = check.tensors[index];
-  const plan::DType type = specOf(plan, index).dtype;
-  return plan::Tensor::strided(address + tensor.offset * plan::bytes(type), type, tensor.extents,
-                               tensor.strides);
+CheckLayout layoutOf(const plan::OperatorPlan &plan, const SelfCheck &check) {
+  CheckLayout layout;
+  layout.offsets.assign(check.tensors.size(), 0);
+  for (size_t index = 0; index < check.tensors.size(); ++index)
+    if (check.tensors[index].inPlaceOf < 0) {
+      layout.offsets[index] = layout.bytes;
+      layout.bytes = (layout.bytes + bufferBytes(plan, check, index) + 255) / 256 * 256;
+    }
+  for (size_t index = 0; index < check.tensors.size(); ++index)
+    layout.offsets[index] = layout.offsets[ownerOf(plan, check, index)];
+  layout.bytes = layout.bytes ? layout.bytes : 256;
+  return layout;
 }
 
-void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
-                std::span<std::byte> buffer) {
-  assert(buffer.size() == bufferBytes(plan, check, index));
+std::vector<plan::Tensor> tensorsOf(const plan::OperatorPlan &plan, const SelfCheck &check,
+                                    const CheckLayout &layout, uint64_t address) {
+  std::vector<plan::Tensor> tensors;
+  for (size_t index = 0; index < check.tensors.size(); ++index) {
+    const CheckTensor &tensor = check.tensors[index];
+    const plan::DType type = specOf(plan, index).dtype;
+    tensors.push_back(
+        plan::Tensor::strided(address + layout.offsets[index] + tensor.offset * plan::bytes(type),
+                              type, tensor.extents, tensor.strides));
+  }
+  return tensors;
+}
+
+/// Writes a whole buffer: an input's values, or an output's poison.
+static void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
+                       std::span<std::byte> buffer) {
   const plan::TensorSpec &spec = specOf(plan, index);
   if (spec.isOutput) {
     for (size_t i = 0; i < buffer.size(); ++i)
@@ -151,12 +205,22 @@ void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t i
   }
 }
 
+void fill(const plan::OperatorPlan &plan, const SelfCheck &check, const CheckLayout &layout,
+          std::span<std::byte> memory) {
+  assert(memory.size() == layout.bytes);
+  std::ranges::fill(memory, std::byte(0));
+  for (size_t index = 0; index < check.tensors.size(); ++index)
+    if (check.tensors[index].inPlaceOf < 0)
+      fillBuffer(plan, check, index,
+                 memory.subspan(layout.offsets[index], bufferBytes(plan, check, index)));
+}
+
 Digest digestOfOutputs(const plan::OperatorPlan &plan, const SelfCheck &check,
-                       std::span<const std::span<const std::byte>> buffers) {
+                       const CheckLayout &layout, std::span<const std::byte> memory) {
   Sha256 hash;
   for (size_t index = 0; index < check.tensors.size(); ++index)
     if (specOf(plan, index).isOutput)
-      hash.add(buffers[index]);
+      hash.add(memory.subspan(layout.offsets[index], bufferBytes(plan, check, index)));
   return hash.finish();
 }
 
@@ -179,11 +243,13 @@ std::optional<Values> valuesNamed(std::string_view name) {
 // Whether a check fits a plan
 //===----------------------------------------------------------------------===//
 
-/// Whether the view of \p tensor lies within its buffer.
+/// Whether the view of \p tensor, if it has elements, lies within its buffer.
 static bool isWithin(const CheckTensor &tensor) {
   uint64_t last = tensor.offset;
   if (tensor.extents.size() != tensor.strides.size() || tensor.extents.size() > plan::kMaxHostRank)
     return false;
+  if (std::ranges::find(tensor.extents, 0) != tensor.extents.end())
+    return true;
   for (size_t axis = 0; axis < tensor.extents.size(); ++axis) {
     uint64_t span = 0;
     if (tensor.extents[axis] < 1 || tensor.strides[axis] < 0 ||
@@ -195,7 +261,20 @@ static bool isWithin(const CheckTensor &tensor) {
   return last < tensor.elements;
 }
 
-std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfCheck &check) {
+/// Whether output \p index is what the input is that it says it is in place of.
+static bool isInPlace(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index) {
+  const CheckTensor &output = check.tensors[index];
+  const plan::TensorSpec &spec = specOf(plan, index);
+  if (!spec.isOutput || spec.mayAlias != output.inPlaceOf)
+    return false;
+  CheckTensor input = check.tensors[ownerOf(plan, check, index)];
+  input.inPlaceOf = output.inPlaceOf;
+  input.values = output.values;
+  input.below = output.below;
+  return input == output;
+}
+
+std::string checkViews(const plan::OperatorPlan &plan, const SelfCheck &check) {
   const size_t count = plan.tensors.size();
   if (count == 0 || check.tensors.empty() || check.tensors.size() % count != 0 ||
       (!plan.each && check.tensors.size() != count))
@@ -204,10 +283,7 @@ std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfC
   if (check.parameters.size() > plan.parameters.size())
     return "it has " + std::to_string(check.parameters.size()) + " parameters, the operator " +
            std::to_string(plan.parameters.size());
-  std::vector<plan::Tensor> tensors;
-  // Buffers apart from each other by more than one can have.
-  uint64_t address = uint64_t(1) << 32;
-  for (size_t index = 0; index < check.tensors.size(); ++index, address += 2 * kMaxCheckBytes) {
+  for (size_t index = 0; index < check.tensors.size(); ++index) {
     const CheckTensor &tensor = check.tensors[index];
     const plan::TensorSpec &spec = specOf(plan, index);
     if (tensor.elements > kMaxCheckBytes / plan::bytes(spec.dtype))
@@ -217,8 +293,17 @@ std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfC
       return "the view of " + spec.name + " is not in its buffer";
     if (tensor.values == Values::Index && (tensor.below < 0 || !plan::isInteger(spec.dtype)))
       return spec.name + " has no integers";
-    tensors.push_back(tensorOf(plan, check, index, address));
+    if (tensor.inPlaceOf >= 0 && !isInPlace(plan, check, index))
+      return spec.name + " is not in place of an input that it may alias";
   }
+  return {};
+}
+
+std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfCheck &check) {
+  if (std::string problem = checkViews(plan, check); !problem.empty())
+    return problem;
+  const std::vector<plan::Tensor> tensors =
+      tensorsOf(plan, check, layoutOf(plan, check), uint64_t(1) << 32);
   std::optional<plan::OperatorPlan> copy;
   if (plan.variants.size() > 1)
     copy = planOfVariant(plan, variant);

@@ -8,10 +8,9 @@
 // the interpreter, and the runtime, which launches the kernel, make the inputs with the functions
 // of this file. Integer arithmetic only: the bytes are the same everywhere.
 //
-// To run a check: for each tensor get a buffer of `bufferBytes` at a multiple of 256 bytes, fill it
-// with `fillBuffer`, launch, and compare `digestOfOutputs` of the buffers with `outputs`. Outputs
-// are poisoned before, and their buffers are digested as a whole, so that a store beside the tensor
-// is noticed too.
+// To run a check: get memory of `CheckLayout::bytes` at a multiple of 256 bytes, fill it, launch,
+// and compare `digestOfOutputs` with `outputs`. Outputs are poisoned before, and their buffers are
+// digested as a whole, so that a store beside the tensor is noticed too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,16 +41,20 @@ enum class Values : uint8_t {
   AnyBits,
   /// Indices into `below` elements; once in sixteen times -1 or `below`, which select nothing.
   Index,
+  Normal,    ///< about a bell, its deviation 1.15
+  Wide,      ///< finite numbers, every exponent alike
+  Subnormal, ///< numbers below the normal ones, of any size
+  Huge,      ///< the largest two powers of two
 };
 
-/// "finite", "mixed", "any_bits", "index".
+/// "finite", "mixed", "any_bits", "index", "normal", "wide", "subnormal", "huge".
 std::string_view name(Values values);
 std::optional<Values> valuesNamed(std::string_view name);
 
 /// The most bytes that one buffer of a check may have.
 inline constexpr uint64_t kMaxCheckBytes = uint64_t(64) << 20;
 
-/// One tensor of a check: a view into a buffer of its own.
+/// One tensor of a check: a view into a buffer of its own, or an output in place of an input.
 struct CheckTensor {
   std::vector<int64_t> extents;   ///< as the host has them
   std::vector<int64_t> strides;   ///< in elements
@@ -59,6 +62,9 @@ struct CheckTensor {
   uint64_t elements = 0;          ///< of the buffer; what lies outside of the view is there as well
   Values values = Values::Finite; ///< of an input
   int64_t below = 0;              ///< of Values::Index
+  /// Of an output: it is the same view of the same buffer as this input of the same member, by its
+  /// number there; -1: it has its own. Everything else of the two is equal but `values`.
+  int16_t inPlaceOf = -1;
 
   bool operator==(const CheckTensor &) const = default;
 };
@@ -73,28 +79,38 @@ struct SelfCheck {
   bool operator==(const SelfCheck &) const;
 };
 
-/// Bytes of the buffer of tensor \p index.
+/// Where the buffers of a check lie in one block of memory.
+struct CheckLayout {
+  std::vector<uint64_t> offsets; ///< of each tensor's buffer, a multiple of 256 bytes
+  uint64_t bytes = 0;            ///< of all; at least 1
+};
+CheckLayout layoutOf(const plan::OperatorPlan &plan, const SelfCheck &check);
+
+/// Bytes of the buffer of tensor \p index, its own or the input's that it is in place of.
 uint64_t bufferBytes(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index);
 
-/// The tensor as a host passes it when its buffer lies at \p address.
-plan::Tensor tensorOf(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
-                      uint64_t address);
+/// The tensors as a host passes them when the memory lies at \p address.
+std::vector<plan::Tensor> tensorsOf(const plan::OperatorPlan &plan, const SelfCheck &check,
+                                    const CheckLayout &layout, uint64_t address);
 
-/// Writes all of \p buffer, of `bufferBytes`: an input's values, or an output's poison.
-void fillBuffer(const plan::OperatorPlan &plan, const SelfCheck &check, size_t index,
-                std::span<std::byte> buffer);
+/// Writes all of \p memory, of `layout.bytes`: the inputs' values, the outputs' poison.
+void fill(const plan::OperatorPlan &plan, const SelfCheck &check, const CheckLayout &layout,
+          std::span<std::byte> memory);
 
-/// The digest of the outputs' buffers behind each other, in the order of the tensors. \p buffers
-/// has one for each tensor; those of inputs are not looked at.
+/// The digest of the outputs' buffers behind each other, in the order of the tensors.
 Digest digestOfOutputs(const plan::OperatorPlan &plan, const SelfCheck &check,
-                       std::span<const std::span<const std::byte>> buffers);
+                       const CheckLayout &layout, std::span<const std::byte> memory);
 
 /// The plan with one of its variants alone: by it a check reaches a variant that another would come
 /// before.
 plan::OperatorPlan planOfVariant(const plan::OperatorPlan &plan, size_t variant);
 
+/// Whether the tensors and parameters of \p check are as many as the operator has, and its views
+/// lie within their buffers, which keep the limit. Empty, or what is wrong.
+std::string checkViews(const plan::OperatorPlan &plan, const SelfCheck &check);
+
 /// Whether \p check is a call that variant \p variant of \p plan serves with something to launch,
-/// whose views lie within their buffers and whose buffers keep the limit. Empty, or what is wrong.
+/// and `checkViews` holds. Empty, or what is wrong.
 std::string checkFor(const plan::OperatorPlan &plan, size_t variant, const SelfCheck &check);
 
 } // namespace h3::bundle

@@ -5,7 +5,7 @@
 
 #include "runtime/bundle/Manifest.h"
 
-#include "runtime/json/Writer.h"
+#include "runtime/bundle/CheckJson.h"
 
 namespace h3::bundle {
 
@@ -71,46 +71,12 @@ private:
     w.array(definition.instances, [&](const DefinedInstance &instance) {
       w.open('{');
       w.key("checks");
-      w.array(instance.checks, [&](const SelfCheck &check) { write(check); });
+      w.array(instance.checks, [&](const SelfCheck &check) { writeCheck(w, check); });
       field("digest", toHex(instance.digest));
       strings("type_arguments", instance.typeArguments);
       w.close('}');
     });
     field("name", definition.name);
-    w.close('}');
-  }
-
-  void write(const SelfCheck &check) {
-    w.open('{');
-    field("outputs", toHex(check.outputs));
-    w.key("parameters");
-    w.array(check.parameters, [&](const plan::ParameterValue &value) {
-      if (!value.given)
-        return w.null();
-      w.open('[');
-      w.item();
-      w.string(plan::name(value.dtype));
-      w.item();
-      w.hex(value.bits);
-      w.close(']');
-    });
-    w.key("seed");
-    w.hex(check.seed);
-    w.key("tensors");
-    w.array(check.tensors, [&](const CheckTensor &tensor) { write(tensor); });
-    w.close('}');
-  }
-
-  void write(const CheckTensor &tensor) {
-    w.open('{');
-    if (tensor.values == Values::Index)
-      number("below", tensor.below);
-    number("elements", static_cast<int64_t>(tensor.elements));
-    integers("extents", tensor.extents);
-    number("offset", static_cast<int64_t>(tensor.offset));
-    integers("strides", tensor.strides);
-    if (tensor.values != Values::Finite)
-      field("values", name(tensor.values));
     w.close('}');
   }
 
@@ -129,8 +95,55 @@ private:
     w.close('}');
   }
 
+  void counts(std::string_view key, const std::vector<std::pair<std::string, uint64_t>> &list) {
+    w.key(key);
+    w.open('{');
+    for (const auto &[name, count] : list)
+      number(name, static_cast<int64_t>(count));
+    w.close('}');
+  }
+
+  void write(const std::optional<Proof> &proof) {
+    if (!proof)
+      return w.null();
+    w.open('{');
+    strings("all_rows", proof->allRows);
+    number("prover", proof->prover);
+    field("ptx", toHex(proof->ptx));
+    counts("rewrites", proof->rewrites);
+    field("spec", toHex(proof->spec));
+    w.key("variants");
+    w.array(proof->variants, [&](const ProvedVariant &variant) {
+      w.open('{');
+      number("calls", static_cast<int64_t>(variant.calls));
+      field("name", variant.name);
+      field("problem", variant.problem);
+      w.close('}');
+    });
+    w.close('}');
+  }
+
+  void write(const std::optional<Audit> &audit) {
+    if (!audit)
+      return w.null();
+    w.open('{');
+    field("assembler", audit->assembler);
+    number("auditor", audit->auditor);
+    field("cubin", toHex(audit->cubin));
+    field("disassembler", audit->disassembler);
+    counts("expansions", audit->expansions);
+    field("fault", audit->fault);
+    number("instructions", static_cast<int64_t>(audit->instructions));
+    number("kernels", static_cast<int64_t>(audit->kernels));
+    counts("operations", audit->operations);
+    field("ptx", toHex(audit->ptx));
+    w.close('}');
+  }
+
   void write(const Operator &op, const std::vector<Definition> &definitions) {
     w.open('{');
+    w.key("audit");
+    write(op.audit);
     w.key("cubin");
     w.boolean(op.cubin.has_value());
     w.key("instances");
@@ -142,6 +155,8 @@ private:
       });
       w.key("plan");
       w.raw(plan::toJson(instance.plan));
+      w.key("proof");
+      write(instance.proof);
       w.close('}');
     });
     field("name", definitions[op.definition].name);

@@ -147,21 +147,12 @@ std::optional<Problem> LoadSession::check(const std::string &name, const bundle:
   const plan::OperatorPlan &plan = instance.plan;
   for (size_t number = 0; number < checks.size(); ++number) {
     const bundle::SelfCheck &check = checks[number];
-    offsets.clear();
-    size_t length = 0;
-    for (size_t i = 0; i < check.tensors.size(); ++i) {
-      offsets.push_back(length);
-      length = (length + bundle::bufferBytes(plan, check, i) + 255) / 256 * 256;
-    }
-    length = std::max<size_t>(length, 256);
-    pristine.assign(length, std::byte(0));
-    downloaded.resize(length);
-    for (size_t i = 0; i < check.tensors.size(); ++i)
-      bundle::fillBuffer(
-          plan, check, i,
-          std::span(pristine).subspan(offsets[i], bundle::bufferBytes(plan, check, i)));
+    layout = bundle::layoutOf(plan, check);
+    pristine.resize(layout.bytes);
+    downloaded.resize(layout.bytes);
+    bundle::fill(plan, check, layout, pristine);
     uint64_t memory = 0;
-    if (auto failed = problem(api.allocate(api.user, length, &memory), "memory for a check"))
+    if (auto failed = problem(api.allocate(api.user, layout.bytes, &memory), "memory for a check"))
       return failed;
     std::optional<Problem> failed;
     for (size_t variant = 0; variant < plan.variants.size() && !failed; ++variant) {
@@ -191,9 +182,7 @@ std::optional<Problem> LoadSession::checkVariant(const bundle::Instance &instanc
                                                  const bundle::SelfCheck &check, size_t variant,
                                                  void *kernel, uint64_t memory, bool &isEqual) {
   const plan::OperatorPlan alone = bundle::planOfVariant(instance.plan, variant);
-  std::vector<plan::Tensor> tensors;
-  for (size_t i = 0; i < check.tensors.size(); ++i)
-    tensors.push_back(bundle::tensorOf(alone, check, i, memory + offsets[i]));
+  const std::vector<plan::Tensor> tensors = bundle::tensorsOf(alone, check, layout, memory);
   auto outside = [&](const plan::Decline &declined) {
     return Problem{.reason = DeclineReason::SelfcheckFailed,
                    .text = "its check is out of contract: " + plan::describe(alone, declined),
@@ -231,11 +220,7 @@ std::optional<Problem> LoadSession::checkVariant(const bundle::Instance &instanc
     return failed;
   if (auto failed = problem(api.synchronize(api.user, stream), step))
     return failed;
-  std::vector<std::span<const std::byte>> buffers;
-  for (size_t i = 0; i < check.tensors.size(); ++i)
-    buffers.push_back(std::span<const std::byte>(downloaded)
-                          .subspan(offsets[i], bundle::bufferBytes(alone, check, i)));
-  isEqual = bundle::digestOfOutputs(alone, check, buffers) == check.outputs;
+  isEqual = bundle::digestOfOutputs(alone, check, layout, downloaded) == check.outputs;
   return std::nullopt;
 }
 

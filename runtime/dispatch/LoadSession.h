@@ -51,7 +51,7 @@ private:
 
   void *stream = nullptr;
   size_t modulesBefore = 0;                    ///< those behind are this session's
-  std::vector<size_t> offsets;                 ///< of a check's buffers in its memory
+  bundle::CheckLayout layout;                  ///< of the check that runs
   std::vector<std::byte> pristine, downloaded; ///< a check's buffers as they go and come back
 };
 

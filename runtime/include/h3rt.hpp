@@ -137,6 +137,7 @@ public:
   h3rt_runtime *get() const { return runtime; }
 
   bool openBundle(const char *path) { return h3rt_open_bundle(runtime, path) == H3RT_OK; }
+  bool addEvidence(const char *path) { return h3rt_add_evidence_file(runtime, path) == H3RT_OK; }
   bool preload(DLDevice device, void *stream) {
     return h3rt_preload(runtime, device, stream) == H3RT_OK;
   }

@@ -11,11 +11,14 @@
 #include "Operators.h"
 #include "Summary.h"
 
+#include "codegen/driver/plugin/PluginBackend.h"
+
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -374,6 +377,42 @@ TEST_P(CudaConformance, EveryVariantGivesTheBitsOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, CudaConformance, testing::ValuesIn(longestFirst()), testName);
+
+/// The target that H3GEN_CONFORMANCE_TARGET names, of a plugin in H3GEN_PLUGINS or of h3gen's own.
+class BackendConformance : public testing::TestWithParam<Operator> {};
+
+TEST_P(BackendConformance, EveryVariantGivesTheBitsOfTheReference) {
+  const char *name = std::getenv("H3GEN_CONFORMANCE_TARGET");
+  if (!name)
+    GTEST_SKIP() << "skipped: H3GEN_CONFORMANCE_TARGET names no target";
+  ASSERT_EQ(loadPluginsOfEnvironment(), "");
+  const Target *target = findTarget(name);
+  ASSERT_TRUE(target) << name;
+  const size_t calls = size_t(fromEnvironment("H3GEN_CONFORMANCE_CALLS", 6));
+  const Instances all = instancesOf(GetParam());
+  ASSERT_FALSE(all.list.empty());
+  // Not the first ones of all operators, which would be all of one type.
+  const size_t count = all.list.size(), first = seedOf(GetParam().name) % count;
+  const size_t most = size_t(fromEnvironment("H3GEN_CONFORMANCE_INSTANCES", int64_t(count)));
+  for (size_t k = 0; k < std::min(most, count); ++k) {
+    const Instance &instance = all.list[(first + k) % count];
+    std::string error;
+    bool isMissing = false;
+    std::unique_ptr<Machine> machine = makeBackendMachine(instance, *target, error, isMissing);
+    ASSERT_TRUE(machine) << instance.name << ": " << error;
+    Tally tally(name, instance.name, machine->device());
+    runWithoutRows(instance, *machine, tally);
+    runCalls(instance, *machine, calls, smallLimits, /*everyVariant=*/true, tally);
+    static constexpr int64_t sizes[] = {1, 4, 10};
+    if (std::optional<unsigned> batchDim = batchDimOf(*instance.program); batchDim && k == 0)
+      runBatches(instance, *machine, *batchDim, 11, sizes, {.longest = 300}, tally);
+    if (HasFailure())
+      return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, BackendConformance, testing::ValuesIn(longestFirst()),
+                         testName);
 
 } // namespace
 } // namespace h3::test

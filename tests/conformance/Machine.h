@@ -64,6 +64,11 @@ std::unique_ptr<Machine> makePtxMachine(Image image, const Target &target, std::
 std::unique_ptr<Machine> makeCpuMachine(const Instance &instance, const Target &target,
                                         std::string &error, bool &isMissing);
 
+/// For a target whose backend runs its images on this machine, as `h3gen run` does it. Empty with
+/// \p error set; \p isMissing if it does not.
+std::unique_ptr<Machine> makeBackendMachine(const Instance &instance, const Target &target,
+                                            std::string &error, bool &isMissing);
+
 /// The first device, for exactly its capability. Empty with \p error set; \p isMissing if this
 /// machine has no device, driver or assembler.
 std::unique_ptr<Machine> makeCudaMachine(const Instance &instance, std::string &error,

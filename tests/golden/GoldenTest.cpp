@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/driver/Run.h"
+#include "codegen/driver/plugin/PluginBackend.h"
 #include "tests/golden/GoldenTable.h"
 
 #include <gtest/gtest.h>
@@ -165,6 +166,15 @@ TEST_P(GoldenSuite, CpuOfX86V2HasTheBits) { checkAll("cpu", "x86-64-v2"); }
 TEST_P(GoldenSuite, CpuOfX86V3HasTheBits) { checkAll("cpu", "x86-64-v3"); }
 TEST_P(GoldenSuite, CpuOfX86V4HasTheBits) { checkAll("cpu", "x86-64-v4"); }
 TEST_P(GoldenSuite, CudaDeviceHasTheBits) { checkAll("cuda"); }
+
+/// The backend of a plugin in H3GEN_PLUGINS that H3GEN_GOLDEN_BACKEND names.
+TEST_P(GoldenSuite, PluginHasTheBits) {
+  const char *name = std::getenv("H3GEN_GOLDEN_BACKEND");
+  if (!name)
+    GTEST_SKIP() << "skipped: H3GEN_GOLDEN_BACKEND names no backend";
+  ASSERT_EQ(loadPluginsOfEnvironment(), "");
+  checkAll(name);
+}
 
 std::string suiteName(const Json &suite) {
   return suite.value("name", suite["operator"].get<std::string>());

@@ -64,3 +64,6 @@ if shutil.which("cmake") and shutil.which("ninja"):
     config.available_features.add("cmake")
 if shutil.which("make"):
     config.available_features.add("make")
+# `REQUIRES: cc`: a small shared object.
+if shutil.which("cc"):
+    config.available_features.add("cc")

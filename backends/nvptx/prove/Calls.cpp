@@ -48,7 +48,134 @@ void addReciprocals(const plan::OperatorPlan &plan, plan::ExprId id,
     addReciprocals(plan, node.rhs, divisors);
 }
 
+/// Sizes around \p number.
+void addNeighbours(std::set<int64_t> &numbers, int64_t number) {
+  for (int64_t near : {number - 1, number, number + 1})
+    if (near > 0 && near <= 1 << 16)
+      numbers.insert(near);
+}
+
+bool hasDim(const plan::OperatorPlan &plan, plan::ExprId id) {
+  const plan::ExprNode &node = plan.nodes[id];
+  const unsigned operands = plan::operandCount(node.op);
+  return node.op == plan::ExprOp::Dim || (operands >= 1 && hasDim(plan, node.lhs)) ||
+         (operands >= 2 && hasDim(plan, node.rhs));
+}
+
+/// What sizes are divided by or compared with; an addend is neither, and what strides and addresses
+/// are divided by is the layouts' affair.
+void addConstants(const plan::OperatorPlan &plan, plan::ExprId id, std::set<int64_t> &numbers) {
+  if (id == plan::kNoExpr)
+    return;
+  const plan::ExprNode &node = plan.nodes[id];
+  const bool isOfSize =
+      node.op != plan::ExprOp::Add && node.op != plan::ExprOp::Sub && hasDim(plan, id);
+  auto visit = [&](plan::ExprId operand) {
+    if (plan.nodes[operand].op != plan::ExprOp::Constant)
+      addConstants(plan, operand, numbers);
+    else if (isOfSize)
+      addNeighbours(numbers, plan.nodes[operand].value);
+  };
+  const unsigned operands = plan::operandCount(node.op);
+  if (operands >= 1)
+    visit(node.lhs);
+  if (operands >= 2)
+    visit(node.rhs);
+}
+
+void addComparisons(const ptx::Kernel &kernel, std::set<int64_t> &numbers) {
+  for (const ptx::Instruction &instruction : kernel.instructions)
+    if (instruction.opcode == ptx::Opcode::Setp)
+      for (const ptx::Operand &operand : instruction.operands)
+        if (operand.kind == ptx::Operand::Kind::Integer)
+          addNeighbours(numbers, static_cast<int64_t>(operand.bits));
+}
+
+/// Whether the value never falls where a dim grows.
+bool isMonotone(const plan::OperatorPlan &plan, plan::ExprId id) {
+  const plan::ExprNode &node = plan.nodes[id];
+  auto isPositive = [&](plan::ExprId operand) {
+    return plan.nodes[operand].op == plan::ExprOp::Constant && plan.nodes[operand].value > 0;
+  };
+  switch (node.op) {
+  case plan::ExprOp::Constant:
+    return node.value >= 0;
+  case plan::ExprOp::Dim:
+    return true;
+  case plan::ExprOp::Add:
+  case plan::ExprOp::Mul:
+    return isMonotone(plan, node.lhs) && isMonotone(plan, node.rhs);
+  case plan::ExprOp::FloorDiv:
+    return isMonotone(plan, node.lhs) && isPositive(node.rhs);
+  default:
+    return false;
+  }
+}
+
+/// Whether no launch has 2^32 or more of \p dim. The grid is least where each other dim is as small
+/// as one that is there at all can be, so those that are 0 or 1 stand for all.
+bool isBelow32Bits(const plan::OperatorPlan &plan, const plan::Variant &variant, unsigned dim) {
+  const plan::ExprId grid = variant.grid[0];
+  if (grid == plan::kNoExpr || !isMonotone(plan, grid) || plan.dims.size() > 12)
+    return false;
+  for (unsigned present = 0; present < 1u << plan.dims.size(); ++present)
+    for (int64_t large : {int64_t(1) << 32, int64_t(1) << 40}) {
+      plan::Binding binding = bindingOf(plan, std::vector<int64_t>(plan.dims.size()));
+      for (unsigned other = 0; other < plan.dims.size(); ++other)
+        binding.dims[other] = other == dim ? large : present >> other & 1;
+      // An empty grid is no launch; a value that overflows is none either.
+      int64_t blocks = plan::evaluateExpr(plan, grid, binding).value_or(INT64_MAX);
+      if (blocks != 0 && blocks <= plan::kMaxGrid[0])
+        return false;
+    }
+  return true;
+}
+
+/// Gives the dims that follow from others their values. False where the contract does not admit it.
+bool complete(const Program &program, const plan::OperatorPlan &plan, std::vector<int64_t> &dims) {
+  for (unsigned dim = 0; dim < dims.size(); ++dim)
+    if (const Size *definition = program.dims[dim].definition)
+      dims[dim] = evaluate(*definition, dims).value_or(0);
+  return isAdmitted(plan, dims);
+}
+
 } // namespace
+
+std::optional<std::vector<int64_t>> withDim(const Program &program, const plan::OperatorPlan &plan,
+                                            std::vector<int64_t> dims, unsigned dim,
+                                            int64_t value) {
+  dims[dim] = value;
+  return complete(program, plan, dims) ? std::optional(dims) : std::nullopt;
+}
+
+std::set<int64_t> comparedWith(const plan::OperatorPlan &plan, const plan::Variant &variant,
+                               const std::vector<uint64_t> &others) {
+  std::set<int64_t> numbers;
+  for (uint64_t number : others)
+    addNeighbours(numbers, static_cast<int64_t>(number));
+  for (const plan::Condition &guard : variant.guards)
+    addConstants(plan, guard.expr, numbers);
+  for (plan::ExprId size : variant.grid)
+    addConstants(plan, size, numbers);
+  for (const std::vector<plan::ArgumentSpec> *arguments :
+       {&variant.arguments, &variant.memberArguments})
+    for (const plan::ArgumentSpec &argument : *arguments)
+      if (argument.kind == plan::ArgumentSpec::Kind::I32 ||
+          argument.kind == plan::ArgumentSpec::Kind::I64)
+        addConstants(plan, argument.index, numbers);
+  return numbers;
+}
+
+std::vector<uint64_t> argumentBitsOf(const plan::OperatorPlan &plan, const plan::Variant &variant) {
+  std::vector<uint64_t> bits;
+  for (const plan::ArgumentSpec &argument : variant.arguments) {
+    bool isDim = argument.kind == plan::ArgumentSpec::Kind::I64 &&
+                 plan.nodes[argument.index].op == plan::ExprOp::Dim;
+    bool isSmall = isDim && isBelow32Bits(plan, variant, unsigned(plan.nodes[argument.index].lhs));
+    bits.push_back(isSmall ? UINT32_MAX : UINT64_MAX);
+  }
+  return bits;
+}
 
 std::vector<plan::ExprId> reciprocalsOf(const plan::OperatorPlan &plan,
                                         const plan::Variant &variant) {
@@ -118,8 +245,9 @@ std::vector<plan::Tensor> tensorsOf(const Program &program, const plan::Operator
         next = (next + 8 / std::min(bytes, 8u)) | int64_t(8 / std::min(bytes, 8u));
       if (!isLast && call.layout == LayoutKind::Skewed)
         next = next | 1;
+      // Fits in 31 bits itself, and with three rows its offsets do not.
       if (axis == 0 && !isLast && call.layout == LayoutKind::Far)
-        next = (int64_t(1) << 31) + 64;
+        next = (int64_t(1) << 30) + 64;
       strides[axis] = clause(axis).value_or(next);
       if (!isLast && call.layout == LayoutKind::Broadcast && !tensor.isOutput && !other &&
           !clause(axis))
@@ -127,7 +255,7 @@ std::vector<plan::Tensor> tensorsOf(const Program &program, const plan::Operator
       next = std::max(next, strides[axis] * std::max<int64_t>(extents[axis], 1));
     }
     if (rank == 1 && call.layout == LayoutKind::Far && !clause(0))
-      strides[0] = (int64_t(1) << 31) + 64;
+      strides[0] = (int64_t(1) << 30) + 64;
     if (call.layout == LayoutKind::Halved)
       for (size_t axis = 0; axis + 1 < rank; ++axis)
         if (!clause(axis)) {
@@ -166,19 +294,10 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
   if (hasReciprocals)
     for (std::set<int64_t> *some : {&numbers, &rowNumbers})
       some->insert({6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072});
-  auto add = [&](int64_t number) {
-    for (int64_t near : {number - 1, number, number + 1})
-      if (near > 0 && near <= 1 << 16)
-        numbers.insert(near);
-  };
   for (const plan::ExprNode &node : plan.nodes)
     if (node.op == plan::ExprOp::Constant)
-      add(node.value);
-  for (const ptx::Instruction &instruction : kernel.instructions)
-    if (instruction.opcode == ptx::Opcode::Setp)
-      for (const ptx::Operand &operand : instruction.operands)
-        if (operand.kind == ptx::Operand::Kind::Integer)
-          add(static_cast<int64_t>(operand.bits));
+      addNeighbours(numbers, node.value);
+  addComparisons(kernel, numbers);
 
   std::set<std::vector<int64_t>> all;
   std::vector<unsigned> free;
@@ -190,10 +309,7 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
   }
   auto isRow = [&](unsigned dim) { return std::ranges::find(rowDims, dim) != rowDims.end(); };
   auto consider = [&](std::vector<int64_t> dims) {
-    for (unsigned dim = 0; dim < dims.size(); ++dim)
-      if (const Size *definition = program.dims[dim].definition)
-        dims[dim] = evaluate(*definition, dims).value_or(0);
-    if (elementsOf(program, dims) <= most && isAdmitted(plan, dims))
+    if (complete(program, plan, dims) && elementsOf(program, dims) <= most)
       all.insert(std::move(dims));
   };
   // One or two dims take each number, the others a few small ones.

@@ -16,6 +16,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,20 @@ std::vector<std::vector<int64_t>> sizesFor(const Program &program, const plan::O
                                            const ptx::Kernel &kernel,
                                            const std::vector<unsigned> &rowDims,
                                            bool hasReciprocals, int64_t most);
+
+/// \p dims with another value of \p dim, and the dims that follow from it; empty where the contract
+/// does not admit that.
+std::optional<std::vector<int64_t>> withDim(const Program &program, const plan::OperatorPlan &plan,
+                                            std::vector<int64_t> dims, unsigned dim, int64_t value);
+
+/// The numbers that the guards, the grid or the arguments of the kernel compare with or take
+/// something apart by, those of \p others, and the neighbours of all.
+std::set<int64_t> comparedWith(const plan::OperatorPlan &plan, const plan::Variant &variant,
+                               const std::vector<uint64_t> &others);
+
+/// For each argument of the kernel the bits that it can have in a launch: of a dim those below
+/// 2^32 where with more the grid would be larger than any may be.
+std::vector<uint64_t> argumentBitsOf(const plan::OperatorPlan &plan, const plan::Variant &variant);
 
 /// What the kernel's arguments divide a constant by and is no constant itself: the divisors of
 /// reciprocals with which the kernel multiplies.

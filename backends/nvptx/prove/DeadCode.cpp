@@ -24,9 +24,9 @@ uint64_t upTo(uint64_t most) { return maskOf(static_cast<unsigned>(std::bit_widt
 
 class Analysis {
 public:
-  explicit Analysis(const ptx::Kernel &kernel)
-      : kernel(kernel), bits(kernel.registers.size()), hasFalse(kernel.registers.size()),
-        hasTrue(kernel.registers.size()) {
+  Analysis(const ptx::Kernel &kernel, const std::vector<uint64_t> &parameterBits)
+      : kernel(kernel), parameterBits(parameterBits), bits(kernel.registers.size()),
+        hasFalse(kernel.registers.size()), hasTrue(kernel.registers.size()) {
     sure.assign(kernel.registers.size(), ~uint64_t(0));
   }
 
@@ -135,11 +135,27 @@ private:
     const std::vector<Operand> &x = instruction.operands;
     if (x.empty() || instruction.opcode == Opcode::St || instruction.opcode == Opcode::Bra)
       return false;
+    if (const uint64_t *known = parameterOf(instruction))
+      return widen(x[0], *known);
     if (instruction.hasType(0) && !isFloatType(instruction.type()) &&
         x[0].kind == Operand::Kind::Register)
       if (auto changed = visitInteger(instruction))
         return *changed;
     return widenAll(x[0]);
+  }
+
+  /// The bits of the whole parameter that the instruction loads, if it does and they are known.
+  const uint64_t *parameterOf(const Instruction &instruction) const {
+    const std::vector<Operand> &x = instruction.operands;
+    if (instruction.opcode != Opcode::Ld || !instruction.has(Modifier::Param) || x.size() != 2 ||
+        x[0].kind != Operand::Kind::Register || x[1].kind != Operand::Kind::Address ||
+        x[1].elements.size() != 1 || x[1].bits != 0)
+      return nullptr;
+    const Operand &place = x[1].elements[0];
+    bool isWhole = place.kind == Operand::Kind::Parameter && place.bits == 0 &&
+                   place.index < parameterBits.size() && instruction.hasType(0) &&
+                   bitWidth(instruction.type()) == 64;
+    return isWhole ? &parameterBits[place.index] : nullptr;
   }
 
   std::optional<bool> visitInteger(const Instruction &instruction) {
@@ -249,7 +265,16 @@ private:
 
   DeadCode reach() const {
     size_t count = kernel.instructions.size();
-    DeadCode dead{std::vector<bool>(count, true), std::vector<bool>(count, false)};
+    DeadCode dead{std::vector<bool>(count, true), std::vector<bool>(count, false), {}};
+    constexpr uint64_t mostThreads = 1023;
+    for (const Instruction &instruction : kernel.instructions) {
+      const std::vector<Operand> &x = instruction.operands;
+      bool isSize = instruction.opcode == Opcode::Setp && x.size() >= 3 &&
+                    !isFloatType(instruction.type()) && x[2].kind == Operand::Kind::Integer &&
+                    of(x[1], bitWidth(instruction.type())) > mostThreads;
+      if (isSize)
+        dead.compared.push_back(x[2].bits);
+    }
     std::vector<size_t> open = {0};
     while (!open.empty()) {
       size_t at = open.back();
@@ -278,6 +303,7 @@ private:
   }
 
   const ptx::Kernel &kernel;
+  const std::vector<uint64_t> &parameterBits;
   std::vector<uint64_t> bits; ///< of each register, those that it can have
   std::vector<uint64_t> sure; ///< and those that it always has
   std::vector<bool> hasFalse, hasTrue;
@@ -285,6 +311,8 @@ private:
 
 } // namespace
 
-DeadCode deadCodeOf(const ptx::Kernel &kernel) { return Analysis(kernel).run(); }
+DeadCode deadCodeOf(const ptx::Kernel &kernel, const std::vector<uint64_t> &parameterBits) {
+  return Analysis(kernel, parameterBits).run();
+}
 
 } // namespace h3::prove

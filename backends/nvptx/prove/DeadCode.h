@@ -5,8 +5,8 @@
 //
 // Branches that go one way in every call, by the bits that their operands can have: an optimiser
 // leaves such branches where it has not seen that, say, a thread's number is below 128. Only what
-// follows from constants, thread numbers and the operations on them counts, whatever the order of
-// execution.
+// follows from constants, thread numbers, bounds of arguments and the operations on them counts,
+// whatever the order of execution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 
 #include "backends/nvptx/ptx/Module.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace h3::prove {
@@ -22,9 +23,12 @@ namespace h3::prove {
 struct DeadCode {
   std::vector<bool> unreachable; ///< by instruction
   std::vector<bool> oneWay;      ///< its guard has one value in every call
+  /// Constants that are compared with numbers larger than those of threads: with sizes.
+  std::vector<uint64_t> compared;
 };
 
-DeadCode deadCodeOf(const ptx::Kernel &kernel);
+/// \p parameterBits has the bits that the kernel's parameters can have; all, where it ends.
+DeadCode deadCodeOf(const ptx::Kernel &kernel, const std::vector<uint64_t> &parameterBits);
 
 } // namespace h3::prove
 

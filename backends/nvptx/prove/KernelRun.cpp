@@ -5,9 +5,6 @@
 
 #include "backends/nvptx/prove/KernelRun.h"
 
-#include "dsl/interpreter/Evaluator.h"
-#include "dsl/interpreter/Resolved.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,12 +13,18 @@
 
 namespace h3::prove {
 
-static_assert(interpreter::EvaluationDomain<TermDomain>);
+/// Of an `each` kernel the table comes first.
+static std::vector<uint64_t> parameterBitsOf(const plan::OperatorPlan &plan,
+                                             const plan::Variant &variant) {
+  return plan.each ? std::vector<uint64_t>() : argumentBitsOf(plan, variant);
+}
 
-KernelRun::KernelRun(const Subject &subject, size_t variant, TermStore &terms, ptx::Code decoded)
-    : subject(subject), only(*subject.plan), terms(terms), code(std::move(decoded)),
-      machine(std::make_unique<TermMachine>(terms, code, subject.canonicalNaN)),
-      dead(deadCodeOf(*code.kernel)), picked(pickedAxesOf(*subject.program)) {
+KernelRun::KernelRun(const Subject &subject, size_t variant, SharedTerms &shared, ptx::Code decoded)
+    : subject(subject), only(*subject.plan), terms(shared.terms), spec(shared.spec),
+      code(std::move(decoded)),
+      machine(std::make_unique<TermMachine>(terms, shared.operations, code, subject.canonicalNaN)),
+      dead(deadCodeOf(*code.kernel, parameterBitsOf(only, subject.plan->variants[variant]))),
+      picked(pickedAxesOf(*subject.program)) {
   only.variants = {subject.plan->variants[variant]};
   for (const Tensor &tensor : subject.program->tensors)
     names.tensors.push_back(tensor.name);
@@ -29,15 +32,15 @@ KernelRun::KernelRun(const Subject &subject, size_t variant, TermStore &terms, p
     names.parameters.push_back(parameter.name);
 }
 
-std::unique_ptr<KernelRun> KernelRun::make(const Subject &subject, size_t variant, TermStore &terms,
-                                           std::string &problem) {
+std::unique_ptr<KernelRun> KernelRun::make(const Subject &subject, size_t variant,
+                                           SharedTerms &shared, std::string &problem) {
   const ptx::Kernel *kernel = subject.module->findKernel(subject.plan->variants[variant].entry);
   Result<ptx::Code, ptx::Fault> code = ptx::decode(*subject.module, *kernel);
   if (!code) {
     problem = code.error().message();
     return nullptr;
   }
-  return std::unique_ptr<KernelRun>(new KernelRun(subject, variant, terms, std::move(*code)));
+  return std::unique_ptr<KernelRun>(new KernelRun(subject, variant, shared, std::move(*code)));
 }
 
 std::optional<KernelRun::Bound> KernelRun::bind(const Call &call) const {
@@ -82,81 +85,56 @@ Outcome KernelRun::faultOf(const Call &call, const ptx::Fault &fault) const {
           fmt::format("{}\n  call: {}", message, callText(call))};
 }
 
-// ---- The spec's side.
+// ---- Indices.
 
-/// Indices inside their extent, below and beyond it, in turn, so that no two neighbours agree.
-void KernelRun::fillIndices(const Bound &bound, unsigned variation, TermDomain &domain,
-                            TermMemory *memory) {
-  const Program &program = *subject.program;
-  domain.indices.assign(program.tensors.size(), {});
+IndexPattern KernelRun::indicesOf(const Bound &bound, unsigned variation) const {
   if (picked.empty())
+    return {};
+  Picked axis = picked.front();
+  return {true, bound.binding.tensors[axis.tensor].extents[axis.axis], variation};
+}
+
+void KernelRun::fillIndices(const Bound &bound, const IndexPattern &indices, TermMemory &memory) {
+  if (!indices.isUsed)
     return;
-  pickedExtent = bound.binding.tensors[picked.front().tensor].extents[picked.front().axis];
-  TermMemory scratch(terms, program, bound.binding, std::vector<int>(program.tensors.size(), -1));
-  for (TensorMemory &tensor : (memory ? *memory : scratch).tensors) {
-    ScalarType type = program.tensors[tensor.tensor].type;
+  for (TensorMemory &tensor : memory.tensors) {
+    ScalarType type = subject.program->tensors[tensor.tensor].type;
     if (isFloat(type) || !tensor.readable)
       continue;
-    for (auto [offset, number] : tensor.indexOf) {
-      unsigned kind = (number + variation) % 3;
-      int64_t inside = pickedExtent > 1 ? number / 3 % 2 : 0;
-      if (kind == 0 && inside >= pickedExtent)
-        kind = 1;
-      int64_t value = kind == 0 ? inside : kind == 1 ? -1 : pickedExtent;
-      domain.indices[tensor.tensor][offset] = value;
-      if (!memory)
-        continue;
+    for (size_t number = 0; number < tensor.elements.size(); ++number) {
+      auto place = static_cast<int64_t>(number);
+      IndexPattern::Kind kind = indices.kindAt(place);
       Slopes slopes{};
-      slopes[IndexInside + kind] = kind == 1 ? -1 : 1;
+      slopes[IndexInside + static_cast<unsigned>(kind)] =
+          kind == IndexPattern::Kind::Below ? -1 : 1;
       unsigned width = bitWidth(type);
-      uint64_t bits = uint64_t(value) & ptx::maskOf(width);
+      uint64_t bits = uint64_t(indices.at(place)) & ptx::maskOf(width);
       tensor.elements[number].value = machine->affine(slopes, bits, width);
     }
   }
-  if (memory)
-    for (Picked axis : picked)
-      for (TensorMemory &tensor : memory->tensors)
-        if (tensor.tensor == axis.tensor)
-          tensor.slopes[IndexInside] =
-              bound.binding.tensors[axis.tensor].strides[axis.axis] * int64_t(tensor.bytes);
+  for (Picked axis : picked)
+    for (TensorMemory &tensor : memory.tensors)
+      if (tensor.tensor == axis.tensor)
+        tensor.slopes[IndexInside] =
+            bound.binding.tensors[axis.tensor].strides[axis.axis] * int64_t(tensor.bytes);
 }
 
-void KernelRun::setIndexRange(std::vector<std::array<int64_t, symbolCount>> &vertices) const {
+void KernelRun::setIndexRange(const IndexPattern &indices,
+                              std::vector<std::array<int64_t, symbolCount>> &vertices) const {
+  if (!indices.isUsed)
+    return;
   bool isWide = false;
   for (const Tensor &tensor : subject.program->tensors)
     isWide |= tensor.type == ScalarType::I64 && !tensor.isOutput;
   int64_t most = isWide ? INT64_MAX : INT32_MAX;
-  const int64_t ends[] = {std::max<int64_t>(pickedExtent - 2, 0), most, most - pickedExtent};
-  for (unsigned i = 0; i < 3 && !picked.empty(); ++i) {
+  const int64_t ends[] = {std::max<int64_t>(indices.extent - 2, 0), most, most - indices.extent};
+  for (unsigned i = 0; i < 3; ++i) {
     size_t count = vertices.size();
     for (size_t k = 0; k < count; ++k) {
       vertices.push_back(vertices[k]);
       vertices.back()[IndexInside + i] = ends[i];
     }
   }
-}
-
-std::optional<Outcome> KernelRun::evaluateSpec(const Bound &bound, unsigned, TermDomain &domain) {
-  const Program &program = *subject.program;
-  std::vector<int64_t> dims(bound.binding.dims.begin(),
-                            bound.binding.dims.begin() + long(program.dims.size()));
-  std::vector<std::vector<int64_t>> strides;
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    const auto &own = bound.binding.tensors[t].strides;
-    strides.emplace_back(own.begin(), own.begin() + long(program.tensors[t].extents.size()));
-  }
-  std::string error;
-  terms.setLine(0);
-  std::unique_ptr<interpreter::Resolved> resolved =
-      interpreter::resolve(program, dims, strides, error);
-  if (resolved)
-    error = interpreter::Evaluator<TermDomain>(*resolved, domain).run().value_or("");
-  if (error.empty() && domain.problem)
-    error = domain.problem;
-  domain.outputs.resize(program.tensors.size());
-  if (error.empty())
-    return std::nullopt;
-  return Outcome{Verdict::NotProvable, "the spec has no terms: " + error};
 }
 
 // ---- The kernel's side.
@@ -192,7 +170,8 @@ std::optional<Outcome> KernelRun::setParameters(const Bound &bound, ptx::GridMem
   return std::nullopt;
 }
 
-Outcome KernelRun::compare(const Call &call, TermMemory &memory, TermDomain &spec, int64_t rows) {
+Outcome KernelRun::compare(const Call &call, TermMemory &memory,
+                           const SpecTerms::Outputs &outputs) {
   const Program &program = *subject.program;
   for (unsigned t = 0; t < program.tensors.size(); ++t) {
     if (!program.tensors[t].isOutput)
@@ -200,25 +179,17 @@ Outcome KernelRun::compare(const Call &call, TermMemory &memory, TermDomain &spe
     TensorMemory *tensor = memory.ofOutput(t);
     if (!tensor)
       continue;
-    for (auto [offset, number] : tensor->indexOf) {
+    for (size_t number = 0; number < tensor->elements.size(); ++number) {
       const Element &element = tensor->elements[number];
-      bool isInside = element.row < rows;
       auto place = [&] {
-        return fmt::format("element {} of '{}'", offset, program.tensors[t].name);
+        return fmt::format("element {} of '{}'", number, program.tensors[t].name);
       };
-      if (!isInside && element.writes == 0)
-        continue;
-      if (!isInside)
-        return {Verdict::Fault, fmt::format("PTX line {}: {} belongs to another block's rows\n  "
-                                            "call: {}",
-                                            element.line, place(), callText(call))};
       if (element.writes != 1)
         return {Verdict::Fault,
                 fmt::format("{} is written {} times\n  call: {}", place(),
                             element.writes == 0 ? "0" : std::to_string(element.writes),
                             callText(call))};
-      auto expected = spec.outputs[t].find(offset);
-      TermId wanted = expected == spec.outputs[t].end() ? 0 : expected->second;
+      TermId wanted = outputs.elements[t][number];
       if (wanted == element.value)
         continue;
       auto [left, right] = whereTheyPart(terms, wanted, element.value);
@@ -259,12 +230,14 @@ Outcome KernelRun::prove(const Call &call) {
 }
 
 Outcome KernelRun::prove(const Call &call, const Bound &bound, unsigned variation) {
-  std::vector<int> noRows(subject.program->tensors.size(), -1);
-  TermMemory memory(terms, *subject.program, bound.binding, noRows);
-  TermDomain spec{terms, *subject.program};
-  fillIndices(bound, variation, spec, &memory);
-  if (auto problem = evaluateSpec(bound, variation, spec))
-    return *problem;
+  const IndexPattern indices = indicesOf(bound, variation);
+  const SpecTerms::Outputs &outputs = spec.of(bound.binding, indices);
+  if (!outputs.problem.empty())
+    return {Verdict::NotProvable, "the spec has no terms: " + outputs.problem};
+  TermMemory memory(terms, *subject.program, bound.binding);
+  if (!memory.problem.empty())
+    return {Verdict::NotProvable, memory.problem + "\n  call: " + callText(call)};
+  fillIndices(bound, indices, memory);
   if (!bound.launch.isEmpty()) {
     ptx::GridMemory grid;
     if (auto problem = setParameters(bound, grid))
@@ -272,7 +245,7 @@ Outcome KernelRun::prove(const Call &call, const Bound &bound, unsigned variatio
     machine->memory = &memory;
     machine->blockSlopes.reset();
     machine->range.vertices.assign(1, {});
-    setIndexRange(machine->range.vertices);
+    setIndexRange(indices, machine->range.vertices);
     ptx::LaunchConfig launch(bound.launch);
     ptx::BlockRun block(code, launch, grid, UINT64_MAX, machine.get());
     ptx::Random random{1};
@@ -285,7 +258,7 @@ Outcome KernelRun::prove(const Call &call, const Bound &bound, unsigned variatio
           memory.endBlock();
         }
   }
-  return compare(call, memory, spec, INT64_MAX);
+  return compare(call, memory, outputs);
 }
 
 // ---- Coverage.

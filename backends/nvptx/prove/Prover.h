@@ -28,15 +28,19 @@ struct Subject {
   const Program *program = nullptr;
   const plan::OperatorPlan *plan = nullptr; ///< with all its variants
   const ptx::Module *module = nullptr;      ///< with their entries
+  /// Whether each call that the contract admits must have a variant.
+  bool hasAllVariants = false;
   /// Whether every NaN of an instruction ("add.rn.f16x2") is recorded as canonical on the target.
   std::function<bool(std::string_view)> canonicalNaN;
 };
 
 struct Limits {
-  /// Steps of PTX instructions that a kernel's sized calls may take together.
-  uint64_t steps = 12'000'000;
-  int64_t elements = 40'000;   ///< of all tensors of one call
-  int64_t rowThreads = 40'000; ///< that one family of row counts may take
+  /// Steps of PTX instructions in search of what small calls and families have not reached.
+  uint64_t steps = 4'000'000;
+  int64_t elements = 40'000;     ///< of all tensors of one call
+  int64_t rowElements = 100'000; ///< likewise, of one that is to reach what small ones do not
+  int64_t rowThreads = 40'000;   ///< that one family of row counts may take
+  size_t terms = 4'000'000;      ///< beyond so many a further kernel begins with none
 };
 
 enum class Verdict : uint8_t {
@@ -63,6 +67,7 @@ struct KernelProof {
 /// What is known of all of them.
 struct Proof {
   std::vector<KernelProof> kernels;
+  std::string unserved; ///< a call that the contract admits and no variant takes
   uint64_t terms = 0, steps = 0;
   std::array<uint64_t, rewriteCount> rewrites{};
 

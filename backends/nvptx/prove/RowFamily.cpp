@@ -8,11 +8,11 @@
 // the block's place in its part. Then k = i / P whole periods lie before it; without them it is
 // block i % P of a call with T - Q k rows. So these runs stand for all:
 //
-//   T0 = 1 .. Q      exactly so many rows are left, k >= 0 periods before them
-//   T0 = Q + 1       at least so many are left
+//   T0 = 1 .. Q - 1  exactly so many rows are left, k >= 0 periods before them
+//   T0 = Q           at least so many are left
 //
-// In each the first P blocks of each part must write the first min(T0, Q) rows, and nothing else:
-// then the rows of every call are written once, by induction over the periods.
+// In each the first P blocks of each part must write the T0 rows and nothing else, and read no
+// others: then the rows of every call are written once, by induction over the periods.
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,65 +127,72 @@ struct KernelRun::Family {
   std::vector<int64_t> blocks; ///< P of each part
   int64_t mostRows = 0;        ///< the largest admitted number
   int64_t rows = 0;            ///< T0
-  bool hasMore = false;        ///< T0 = Q + 1: there may be more
+  bool hasMore = false;        ///< T0 = Q: there may be more
   /// The periods that may lie before a block: from the first to the last of these.
   int64_t firstPeriod = 0, lastPeriod = 0;
 };
 
-RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim, bool onlyAsk) {
-  RowOutcome result;
+/// The shortest period with which everything is linear.
+std::optional<RowPeriod> KernelRun::periodOf(const Call &call, unsigned dim) {
   const plan::Variant &variant = only.variants[0];
   bool usesGrid = std::ranges::any_of(
       code.specials, [](auto pair) { return pair.second == ptx::Special::NctaidX; });
   if (only.each || usesGrid || variant.grid[0] == plan::kNoExpr ||
-      variant.grid[1] != plan::kNoExpr || variant.grid[2] != plan::kNoExpr) {
-    result.isTooLarge = true;
-    return result;
+      variant.grid[1] != plan::kNoExpr || variant.grid[2] != plan::kNoExpr)
+    return std::nullopt;
+  std::vector<int64_t> key = call.dims;
+  key[dim] = 1;
+  key.push_back(dim);
+  if (auto found = periods.find(key); found != periods.end())
+    return found->second;
+  Call single = call;
+  single.dims[dim] = 1;
+  std::optional<Bound> one = bind(single);
+  if (!one)
+    return std::nullopt;
+  const std::vector<plan::ExprId> parts = partsOf(only, variant.grid[0]);
+  std::optional<RowPeriod> &result = periods[key];
+  for (int64_t period = 1; period <= longestPeriod && parts.size() <= mostParts; ++period) {
+    Slopes slopes{};
+    slopes[PeriodsBefore] = period;
+    Growth growth(only, one->binding, dim, slopes);
+    RowPeriod found{period, {}, 0};
+    for (plan::ExprId part : parts) {
+      std::optional<Number> number = growth.of(part);
+      if (!number)
+        break;
+      found.blocks.push_back(number->slopes[PeriodsBefore]);
+      found.threads += found.blocks.back() * period * one->launch.block[0];
+    }
+    if (found.blocks.size() != parts.size())
+      continue;
+    Call largest = call;
+    largest.dims[dim] = period;
+    if (found.threads <= mostThreads && elementsOf(*subject.program, largest.dims) <= 200'000)
+      result = found;
+    break;
   }
-  Family family;
-  family.dim = dim;
-  family.axes = axesOf(*subject.program, dim);
-  family.parts = partsOf(only, variant.grid[0]);
-  if (family.parts.size() > mostParts) {
-    result.isTooLarge = true;
-    return result;
-  }
+  return result;
+}
+
+RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim) {
+  RowOutcome result;
+  std::optional<RowPeriod> period = periodOf(call, dim);
   auto withRows = [&](int64_t rows) {
     Call other = call;
     other.dims[dim] = rows;
     return other;
   };
-  // The shortest period with which everything is linear.
-  std::optional<Bound> one = bind(withRows(1));
-  if (!one) {
-    result.isNotAdmitted = true;
+  if (!period || !bind(withRows(period->rows))) {
+    result.outcome = {Verdict::NotProvable, "no call has a whole period of rows"};
     return result;
   }
-  for (int64_t period = 1; period <= longestPeriod && family.period == 0; ++period) {
-    Slopes slopes{};
-    slopes[PeriodsBefore] = period;
-    Growth growth(only, one->binding, dim, slopes);
-    std::vector<int64_t> blocks;
-    for (plan::ExprId part : family.parts)
-      if (std::optional<Number> number = growth.of(part))
-        blocks.push_back(number->slopes[PeriodsBefore]);
-    if (blocks.size() != family.parts.size())
-      continue;
-    family.period = period;
-    family.blocks = blocks;
-  }
-  int64_t threads = 0;
-  for (int64_t blocks : family.blocks)
-    threads += blocks * (family.period + 1) * one->launch.block[0];
-  Call largest = withRows(family.period + 1);
-  if (family.period == 0 || threads > mostThreads ||
-      elementsOf(*subject.program, largest.dims) > 200'000) {
-    result.isTooLarge = true;
-    return result;
-  }
-  result.threads = threads;
-  if (onlyAsk)
-    return result;
+  Family family;
+  family.dim = dim;
+  family.axes = axesOf(*subject.program, dim);
+  family.parts = partsOf(only, only.variants[0].grid[0]);
+  family.period = period->rows;
+  family.blocks = period->blocks;
   // The most rows that any admitted call has.
   int64_t most = 0;
   for (int bit = 45; bit >= 0; --bit)
@@ -193,16 +200,12 @@ RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim, bool onlyAsk)
       most = rows;
   family.mostRows = most;
 
-  if (!bind(largest)) {
-    result.isNotAdmitted = true;
-    return result;
-  }
   auto runPeriods = [&](int64_t first, int64_t last) -> std::optional<Outcome> {
     family.firstPeriod = first;
     family.lastPeriod = last;
-    for (int64_t rows = 1; rows <= family.period + 1; ++rows) {
+    for (int64_t rows = 1; rows <= family.period; ++rows) {
       family.rows = rows;
-      family.hasMore = rows > family.period;
+      family.hasMore = rows == family.period;
       if (!bind(withRows(rows + first * family.period)))
         return std::nullopt; // no call has so many rows
       if (auto failure = runFamily(withRows(rows), family))
@@ -211,27 +214,74 @@ RowOutcome KernelRun::proveAllRows(const Call &call, unsigned dim, bool onlyAsk)
     return std::nullopt;
   };
   const int64_t allPeriods = family.mostRows / family.period;
-  machine->fewerPeriods.reset();
-  std::optional<Outcome> failure = runPeriods(0, allPeriods);
-  if (failure && failure->verdict == Verdict::NotProvable && machine->fewerPeriods) {
-    // Where a number leaves 32 bits the code may go another way: up to there, the periods in which
-    // it happens one by one, and all beyond.
-    constexpr int64_t between = 3;
-    int64_t last = std::max<int64_t>(*machine->fewerPeriods, 0);
-    failure = runPeriods(0, last);
-    result.upTo = last * family.period;
-    std::optional<Outcome> beyond = failure;
-    for (int64_t k = last + 1; k <= last + between && !beyond; ++k)
-      beyond = runPeriods(k, k);
-    if (!beyond)
-      beyond = runPeriods(last + between + 1, allPeriods);
-    if (!beyond)
-      result.upTo = 0;
-    else if (beyond->verdict != Verdict::NotProvable)
-      failure = beyond;
+  // Where a number leaves 32 bits the code may go another way: up to there, the periods in which it
+  // happens one by one, and on behind them, until another number does.
+  constexpr int64_t between = 3;
+  constexpr unsigned mostSplits = 6;
+  int64_t done = 0; // so many periods are proved
+  std::optional<Outcome> problem;
+  for (unsigned split = 0; !problem && done <= allPeriods; ++split) {
+    machine->fewerPeriods.reset();
+    problem = runPeriods(done, allPeriods);
+    if (!problem)
+      break;
+    const std::optional<int64_t> most = machine->fewerPeriods;
+    if (problem->verdict != Verdict::NotProvable || !most || *most < 0 || split == mostSplits)
+      break;
+    const int64_t last = done + *most;
+    problem = runPeriods(done, last);
+    if (!problem)
+      done = last + 1;
+    while (!problem && done <= last + between) {
+      problem = runPeriods(done, done);
+      if (!problem)
+        ++done;
+    }
   }
-  result.outcome = failure.value_or(Outcome());
+  if (problem && problem->verdict == Verdict::NotProvable && done > 0) {
+    result.upTo = done * family.period;
+    result.beyond = problem->problem;
+    problem.reset();
+  }
+  result.outcome = problem.value_or(Outcome());
   return result;
+}
+
+/// Rows are independent, so where they stand outermost in every tensor the longest window has the
+/// terms of all.
+const SpecTerms::Outputs &KernelRun::specOf(const Call &call, const Family &family,
+                                            const Bound &window, const IndexPattern &indices) {
+  bool isOutermost = true;
+  for (size_t t = 0; t < family.axes.size(); ++t)
+    for (int axis = 0; axis < family.axes[t]; ++axis)
+      isOutermost &= window.binding.tensors[t].extents[static_cast<size_t>(axis)] == 1 ||
+                     window.binding.tensors[t].strides[static_cast<size_t>(axis)] == 0;
+  if (isOutermost) {
+    Call longest = call;
+    longest.dims[family.dim] = family.period;
+    if (std::optional<Bound> bound = bind(longest))
+      return spec.of(bound->binding, indices);
+  }
+  return spec.of(window.binding, indices);
+}
+
+/// The stride of the rows means nothing where there is but one; the calls with more periods have
+/// one. False if those are not served alike.
+bool KernelRun::takeStrides(const Call &whole, const Family &family, Bound &bound) const {
+  Call longer = whole;
+  longer.dims[family.dim] += family.period;
+  std::optional<Bound> reference = bind(longer);
+  if (!reference) // there are no longer calls
+    return true;
+  for (size_t t = 0; t < family.axes.size(); ++t)
+    if (int axis = family.axes[t]; axis >= 0)
+      bound.binding.tensors[t].strides[static_cast<size_t>(axis)] =
+          reference->binding.tensors[t].strides[static_cast<size_t>(axis)];
+  auto launch = plan::selectVariant(only, bound.binding);
+  if (!std::holds_alternative<plan::Launch>(launch))
+    return false;
+  bound.launch = std::get<plan::Launch>(launch);
+  return true;
 }
 
 std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
@@ -243,6 +293,9 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
   std::optional<Bound> bound = bind(whole);
   if (!bound || !window)
     return Outcome{Verdict::NotProvable, "a number of rows is not admitted: " + callText(whole)};
+  if (!takeStrides(whole, family, *bound))
+    return Outcome{Verdict::NotProvable,
+                   "the variant does not serve all numbers of rows: " + callText(whole)};
   const plan::Variant &variant = only.variants[0];
   Slopes dimSlopes{};
   dimSlopes[PeriodsBefore] = family.period;
@@ -262,11 +315,14 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
   }
 
   for (unsigned variation = 0; variation < variations(); ++variation) {
-    TermMemory memory(terms, *subject.program, window->binding, family.axes);
-    TermDomain spec{terms, *subject.program};
-    fillIndices(*window, variation, spec, &memory);
-    if (auto problem = evaluateSpec(*window, variation, spec))
-      return problem;
+    const IndexPattern indices = indicesOf(*window, variation);
+    const SpecTerms::Outputs &outputs = specOf(call, family, *window, indices);
+    if (!outputs.problem.empty())
+      return Outcome{Verdict::NotProvable, "the spec has no terms: " + outputs.problem};
+    TermMemory memory(terms, *subject.program, window->binding);
+    if (!memory.problem.empty())
+      return Outcome{Verdict::NotProvable, memory.problem + "\n  call: " + callText(call)};
+    fillIndices(*window, indices, memory);
     for (TensorMemory &tensor : memory.tensors)
       if (int axis = family.axes[tensor.tensor]; axis >= 0)
         tensor.slopes[PeriodsBefore] =
@@ -280,19 +336,19 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
     if (auto problem = setParameters(*bound, grid))
       return problem;
     for (size_t i = 0; i < variant.arguments.size(); ++i) {
-      const plan::ArgumentSpec &spec = variant.arguments[i];
-      bool isNumber =
-          spec.kind == plan::ArgumentSpec::Kind::I32 || spec.kind == plan::ArgumentSpec::Kind::I64;
+      const plan::ArgumentSpec &argument = variant.arguments[i];
+      bool isNumber = argument.kind == plan::ArgumentSpec::Kind::I32 ||
+                      argument.kind == plan::ArgumentSpec::Kind::I64;
       if (!isNumber)
         continue;
-      std::optional<Number> number = growth.of(spec.index);
+      std::optional<Number> number = growth.of(argument.index);
       if (!number)
         return Outcome{Verdict::NotProvable,
                        fmt::format("argument {} of the kernel is not linear in '{}'", i,
                                    subject.program->dims[family.dim].name)};
       if (!isZero(number->slopes))
         machine->parameters[code.layout.parameterOffsets[i]] = machine->affine(
-            number->slopes, 0, spec.kind == plan::ArgumentSpec::Kind::I32 ? 32 : 64);
+            number->slopes, 0, argument.kind == plan::ArgumentSpec::Kind::I32 ? 32 : 64);
     }
     std::vector<std::array<int64_t, symbolCount>> vertices(1);
     int64_t left = std::max<int64_t>(family.mostRows - whole.dims[family.dim], 0);
@@ -310,7 +366,7 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
         }
       }
     }
-    setIndexRange(vertices);
+    setIndexRange(indices, vertices);
     machine->range.vertices = vertices;
     machine->memory = &memory;
 
@@ -333,12 +389,7 @@ std::optional<Outcome> KernelRun::runFamily(const Call &call, Family &family) {
         memory.endBlock();
       }
     }
-    int64_t rows = std::min(family.rows, family.period);
-    for (const TensorMemory &tensor : memory.tensors)
-      if (tensor.writable && tensor.highestRow >= rows)
-        return Outcome{Verdict::Fault,
-                       fmt::format("a block reads {} in rows that another writes", tensor.name)};
-    Outcome outcome = compare(call, memory, spec, rows);
+    Outcome outcome = compare(call, memory, outputs);
     if (outcome.verdict != Verdict::Proved)
       return outcome;
   }

@@ -20,9 +20,9 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace h3::prove {
@@ -172,6 +172,8 @@ public:
   // ---- For messages.
   /// The PTX line that a term made from now on comes from; 0: none.
   void setLine(unsigned line) { currentLine = line; }
+  /// Terms come from nowhere again: another kernel is looked at.
+  void forgetLines() { lines.assign(lines.size(), 0); }
   unsigned lineOf(TermId id) const { return lines[id]; }
   /// How often each rewrite was applied.
   const std::array<uint64_t, rewriteCount> &rewrites() const { return applied; }
@@ -187,6 +189,7 @@ private:
   /// with operations on the sign bit as such.
   TermId asFloat(ScalarType type, TermId a);
   TermId stripSign(TermId a, bool &negative);
+  bool hasNaN(ScalarType type, std::initializer_list<TermId> operands);
   TermId unite(TermOp op, ScalarType type, TermId a, TermId b);
   bool isNaNWith(TermId a, TermId x, unsigned depth);
   TermId signBit(ScalarType type, TermId a, bool anySignOfNaN);
@@ -203,9 +206,18 @@ private:
   std::vector<unsigned> lines;
   static constexpr uint8_t notAsked = 0xFF;
   std::vector<uint8_t> ownFacts; ///< facts of a term as a value of its own type
-  std::vector<TermId> table;     ///< open addressing; 0: free
-  std::unordered_map<uint64_t, TermId> floatViews;
-  std::unordered_map<uint64_t, uint8_t> selectFacts; ///< a selection has no type of its own
+  /// A selection has no type of its own: what it is as a value of the type last asked for.
+  struct View {
+    ScalarType floatType = ScalarType::Bool, factsType = ScalarType::Bool;
+    uint8_t facts = 0;
+    TermId asFloat = 0;
+  };
+  std::vector<View> views;
+  struct Entry {
+    uint32_t hash = 0;
+    TermId id = 0; ///< 0: free
+  };
+  std::vector<Entry> table; ///< open addressing
   std::array<uint64_t, rewriteCount> applied{};
   unsigned currentLine = 0;
 };

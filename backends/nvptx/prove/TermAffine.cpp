@@ -87,12 +87,11 @@ const Quotient *TermMachine::quotientAt(const Thread &thread, Slot slot) const {
   return isQuotient ? &quotients[terms[id].a - firstQuotient] : nullptr;
 }
 
-bool TermMachine::finishQuotient(Thread &thread, const Op &op, const Instruction &instruction,
-                                 const Quotient &quotient) {
+bool TermMachine::finishQuotient(Thread &thread, const Op &op, const Quotient &quotient) {
   op.handler(thread, op);
   if (thread.state == Thread::State::Faulted)
     return false;
-  clearTags(thread, op, instruction);
+  clearTags(thread, op);
   const unsigned width = bitWidth(op.type);
   if (std::optional<Slopes> growth = linearSlopes(quotient, range)) {
     if (!isZero(*growth))
@@ -147,7 +146,7 @@ bool TermMachine::applyQuotient(Thread &thread, const Op &op, const Instruction 
   default:
     break;
   }
-  return result ? finishQuotient(thread, op, instruction, *result) : unknown();
+  return result ? finishQuotient(thread, op, *result) : unknown();
 }
 
 bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &instruction) {
@@ -180,7 +179,7 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
     op.handler(thread, op);
     if (thread.state == Thread::State::Faulted)
       return false;
-    clearTags(thread, op, instruction);
+    clearTags(thread, op);
     if (!isZero(growth))
       tag(thread, op.d) = affine(growth, 0, instruction.opcode == Opcode::Cvta ? 64 : width);
     return true;
@@ -206,6 +205,17 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
           fewerPeriods.value_or(INT64_MAX),
           static_cast<int64_t>(half - 1 - Wide(bits)) / growth[PeriodsBefore] - 1);
   };
+  /// How many periods there may be until the sign of a number changes.
+  auto limitComparison = [&](Wide base, const Slopes &growth) {
+    const Wide slope = growth[PeriodsBefore];
+    Slopes others = growth;
+    others[PeriodsBefore] = 0;
+    if (slope == 0 || !isZero(others) || (base != 0 && (base > 0) == (slope > 0)))
+      return;
+    const Wide most = base == 0 ? 0 : base > 0 ? (base - 1) / -slope : (-base - 1) / slope;
+    fewerPeriods = std::min<int64_t>(fewerPeriods.value_or(INT64_MAX),
+                                     static_cast<int64_t>(std::min<Wide>(most, INT64_MAX)));
+  };
   if (quotientAt(thread, op.a) || quotientAt(thread, op.b) || quotientAt(thread, op.c))
     return applyQuotient(thread, op, instruction);
   const Vague vagueA = vagueOf(thread, op.a), vagueB = vagueOf(thread, op.b);
@@ -220,7 +230,7 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
     if (instruction.opcode == Opcode::Setp && b == 0 && vagueA == Vague::Beyond &&
         (isEqual || isNot) && op.kind2 == 0) {
       op.handler(thread, op);
-      clearTags(thread, op, instruction);
+      clearTags(thread, op);
       thread.write(op.d, isNot);
       thread.write(op.d2, isEqual);
       return true;
@@ -288,7 +298,7 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
       return finish(divided(da, int64_t(1) << b));
     if (isSigned || b > mostQuotientShift)
       return unknown();
-    return finishQuotient(thread, op, instruction, quotientOf(a, da, static_cast<unsigned>(b)));
+    return finishQuotient(thread, op, quotientOf(a, da, static_cast<unsigned>(b)));
   }
   case Opcode::Or:
   case Opcode::Xor:
@@ -331,7 +341,18 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
   }
   case Opcode::Div:
   case Opcode::Rem: {
-    if (!isZero(db) || b == 0 || !divides(b, da))
+    if (!isZero(db) || (b != 0 && !divides(b, da))) {
+      // The same quotient for all: what is left over stays below the divisor.
+      if (isSigned || b == 0 || !isExact(a, da, width, false) || !isExact(b, db, width, false))
+        return unknown();
+      const auto quotient = static_cast<int64_t>(a / b);
+      const Slopes left = combine(da, scaled(db, quotient), -1);
+      const Wide rest = Wide(a % b);
+      if (isNegative(rest, left) != 0 || isNegative(rest - Wide(b), combine(left, db, -1)) != 1)
+        return unknown();
+      return finish(instruction.opcode == Opcode::Div ? Slopes{} : left);
+    }
+    if (b == 0)
       return unknown();
     if (!isExact(a, da, width, isSigned))
       return wraps();
@@ -374,6 +395,7 @@ bool TermMachine::applyAffine(Thread &thread, const Op &op, const Instruction &i
     if (isEqual)
       possible = Equal;
     if ((op.kind & possible) != 0 && (op.kind & possible) != possible) {
+      limitComparison(base, difference);
       notProvable(thread, "the comparison depends on the number of rows");
       return false;
     }

@@ -41,7 +41,7 @@ std::string_view name(Rewrite rewrite) {
   return names[static_cast<size_t>(rewrite)];
 }
 
-TermStore::TermStore() : terms(1), lines(1), ownFacts(1), table(1 << 12) {}
+TermStore::TermStore() : terms(1), lines(1), ownFacts(1), views(1), table(1 << 12) {}
 
 TermId TermStore::make(TermOp op, unsigned width, TermId a, TermId b, TermId c) {
   Term term;
@@ -54,20 +54,23 @@ TermId TermStore::make(TermOp op, unsigned width, TermId a, TermId b, TermId c) 
 }
 
 TermId TermStore::make(const Term &term) {
-  if (terms.size() * 2 > table.size()) {
-    std::vector<TermId> larger(table.size() * 4);
-    for (TermId id = 1; id < terms.size(); ++id) {
-      uint64_t place = hashOf(terms[id]) & (larger.size() - 1);
-      while (larger[place])
+  if (terms.size() * 3 > table.size() * 2) {
+    std::vector<Entry> larger(table.size() * 2);
+    for (const Entry &entry : table) {
+      if (!entry.id)
+        continue;
+      size_t place = entry.hash & (larger.size() - 1);
+      while (larger[place].id)
         place = (place + 1) & (larger.size() - 1);
-      larger[place] = id;
+      larger[place] = entry;
     }
     table = std::move(larger);
   }
-  uint64_t place = hashOf(term) & (table.size() - 1);
-  for (; table[place]; place = (place + 1) & (table.size() - 1))
-    if (terms[table[place]] == term) {
-      TermId id = table[place];
+  const auto hash = static_cast<uint32_t>(hashOf(term));
+  size_t place = hash & (table.size() - 1);
+  for (; table[place].id; place = (place + 1) & (table.size() - 1))
+    if (table[place].hash == hash && terms[table[place].id] == term) {
+      TermId id = table[place].id;
       if (lines[id] == 0)
         lines[id] = currentLine;
       return id;
@@ -76,7 +79,8 @@ TermId TermStore::make(const Term &term) {
   terms.push_back(term);
   lines.push_back(currentLine);
   ownFacts.push_back(notAsked);
-  table[place] = id;
+  views.push_back({});
+  table[place] = {hash, id};
   return id;
 }
 

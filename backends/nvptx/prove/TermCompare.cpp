@@ -110,7 +110,9 @@ TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
       isConstant(c.b, 0x7F)) {
     Term magnitude = terms[c.a];
     bool isMasked =
-        magnitude.op == TermOp::And && magnitude.a == b && isConstant(magnitude.b, 0x7F);
+        magnitude.a == b &&
+        ((magnitude.op == TermOp::And && isConstant(magnitude.b, 0x7F)) ||
+         (magnitude.op == TermOp::Extract && magnitude.imm == 0 && magnitude.width == 7));
     bool isOwn = terms[b].op == TermOp::Convert && terms[b].type == ScalarType::E4M3;
     if (isMasked && isOwn) {
       note(Rewrite::CanonicalNaN);
@@ -152,11 +154,12 @@ TermId TermStore::selectCanonical(TermId condition, TermId a, TermId b) {
 uint8_t TermStore::facts(ScalarType type, TermId a) {
   const Term &term = terms[a];
   if (term.op == TermOp::Select) {
-    uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
-    if (auto known = selectFacts.find(key); known != selectFacts.end())
-      return known->second;
+    // No type that facts are asked of is Bool.
+    if (views[a].factsType == type)
+      return views[a].facts;
     uint8_t result = computeFacts(type, a);
-    selectFacts.emplace(key, result);
+    views[a].factsType = type;
+    views[a].facts = result;
     return result;
   }
   if (term.type != type)

@@ -9,16 +9,16 @@ namespace h3::prove {
 
 TermId TermDomain::load(unsigned tensor, int64_t offset) {
   ScalarType type = program.tensors[tensor].type;
-  if (tensor < indices.size() && !indices[tensor].empty())
-    return terms.constant(bitWidth(type), Bits(indices[tensor].at(offset)));
+  if (indices.isUsed && !isFloat(type))
+    return terms.constant(bitWidth(type), Bits(indices.at(offset)));
   TermId bits = terms.input(tensor, offset, bitWidth(type));
   return isFloat(type) ? terms.canonical(type, bits) : bits;
 }
 
 void TermDomain::store(unsigned tensor, int64_t offset, TermId value) {
   ScalarType type = program.tensors[tensor].type;
-  outputs.resize(program.tensors.size());
-  outputs[tensor][offset] = isFloat(type) ? terms.canonical(type, value) : value;
+  outputs[tensor][static_cast<size_t>(offset)] =
+      isFloat(type) ? terms.canonical(type, value) : value;
 }
 
 std::optional<int64_t> TermDomain::integer(ScalarType type, TermId value) {

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The domain that makes the reference interpreter (dsl/interpreter/Evaluator.h) compute terms: the
-// specification's side of a proof.
+// specification's side of a proof. Elements have the offsets that their numbers are (TermMemory.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,20 +15,40 @@
 #include "dsl/interpreter/Operations.h"
 
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace h3::prove {
+
+/// What the tensors hold with which an operator picks: of any three neighbours one is an index
+/// inside its extent, one is negative and one is beyond it. In turn, in three variations, so that
+/// each element is each of them.
+struct IndexPattern {
+  bool isUsed = false; ///< else they are data
+  int64_t extent = 0;
+  unsigned variation = 0;
+
+  enum class Kind : uint8_t { Inside, Below, Beyond };
+  Kind kindAt(int64_t number) const {
+    auto kind = static_cast<Kind>((number + variation) % 3);
+    return kind == Kind::Inside && insideAt(number) >= extent ? Kind::Below : kind;
+  }
+  int64_t at(int64_t number) const {
+    Kind kind = kindAt(number);
+    return kind == Kind::Inside ? insideAt(number) : kind == Kind::Below ? -1 : extent;
+  }
+
+private:
+  int64_t insideAt(int64_t number) const { return extent > 1 ? number / 3 % 2 : 0; }
+};
 
 struct TermDomain {
   using Value = TermId;
 
   TermStore &terms;
   const Program &program;
-  /// Of each tensor that is an output: the term of each element, by its offset.
-  std::vector<std::unordered_map<int64_t, TermId>> outputs{};
-  /// Of each tensor that holds indices: what they are in this run, by offset; empty for others.
-  std::vector<std::unordered_map<int64_t, int64_t>> indices{};
+  /// Of each tensor that is an output: the term of each element; 0: not stored.
+  std::vector<std::vector<TermId>> outputs{};
+  IndexPattern indices{};        ///< what tensors of integers hold
   const char *problem = nullptr; ///< an operation on data that has no term
 
   TermId literal(ScalarType type, Bits bits) { return terms.constant(bitWidth(type), bits); }

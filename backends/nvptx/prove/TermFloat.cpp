@@ -50,12 +50,12 @@ TermId TermStore::asFloat(ScalarType type, TermId a) {
     return a;
   }
   case TermOp::Select: {
-    uint64_t key = uint64_t(a) << 8 | static_cast<uint64_t>(type);
-    if (auto known = floatViews.find(key); known != floatViews.end())
-      return known->second;
+    if (views[a].asFloat && views[a].floatType == type)
+      return views[a].asFloat;
     TermId b = asFloat(type, t.b), c = asFloat(type, t.c);
     TermId result = b == t.b && c == t.c ? a : select(t.a, b, c);
-    floatViews.emplace(key, result);
+    views[a].floatType = type;
+    views[a].asFloat = result;
     return result;
   }
   default:
@@ -72,6 +72,16 @@ TermId TermStore::stripSign(TermId a, bool &negative) {
     return t.a;
   }
   return a;
+}
+
+/// Whether one of the operands is a NaN.
+bool TermStore::hasNaN(ScalarType type, std::initializer_list<TermId> operands) {
+  for (TermId operand : operands)
+    if (isConstant(operand) && scalar::isNaN(type, terms[operand].imm)) {
+      note(Rewrite::NaNOperand);
+      return true;
+    }
+  return false;
 }
 
 void TermStore::order(TermId &a, TermId &b) {
@@ -174,6 +184,8 @@ TermId TermStore::fadd(ScalarType type, TermId a, TermId b, Rounding rounding) {
   b = asFloat(type, b);
   if (isConstant(a) && isConstant(b))
     return constant(bitWidth(type), scalar::add(type, terms[a].imm, terms[b].imm, rounding));
+  if (hasNaN(type, {a, b}))
+    return constant(bitWidth(type), scalar::canonicalNaN(type));
   if (isConstant(a))
     std::swap(a, b);
   if (rounding == Rounding::NearestEven && isConstant(b)) {
@@ -205,6 +217,8 @@ TermId TermStore::fmul(ScalarType type, TermId a, TermId b, Rounding rounding) {
   b = asFloat(type, b);
   if (isConstant(a) && isConstant(b))
     return constant(bitWidth(type), scalar::mul(type, terms[a].imm, terms[b].imm, rounding));
+  if (hasNaN(type, {a, b}))
+    return constant(bitWidth(type), scalar::canonicalNaN(type));
   if (isConstant(a))
     std::swap(a, b);
   if (isSymmetric(rounding)) {
@@ -233,6 +247,8 @@ TermId TermStore::fdiv(ScalarType type, TermId a, TermId b, Rounding rounding) {
   unsigned width = bitWidth(type);
   if (isConstant(a) && isConstant(b))
     return constant(width, scalar::div(type, terms[a].imm, terms[b].imm, rounding));
+  if (hasNaN(type, {a, b}))
+    return constant(width, scalar::canonicalNaN(type));
   if (isSymmetric(rounding)) {
     bool negative = false;
     a = stripSign(a, negative);
@@ -270,6 +286,8 @@ TermId TermStore::ffma(ScalarType type, TermId a, TermId b, TermId c, Rounding r
   b = asFloat(type, b);
   c = asFloat(type, c);
   unsigned width = bitWidth(type);
+  if (hasNaN(type, {a, b, c}))
+    return constant(width, scalar::canonicalNaN(type));
   if (isConstant(a) && isConstant(b)) {
     uint64_t x = terms[a].imm, y = terms[b].imm;
     if (isConstant(c))

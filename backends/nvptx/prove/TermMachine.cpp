@@ -24,14 +24,55 @@ static std::string nameOf(const Instruction &instruction) {
   return name;
 }
 
-TermMachine::TermMachine(TermStore &terms, const ptx::Code &code,
+TermMachine::TermMachine(TermStore &terms, Operations &operations, const ptx::Code &code,
                          const std::function<bool(std::string_view)> &canonicalNaN)
-    : terms(terms), code(code), slopes(3) {
+    : terms(terms), operations(operations), code(code), slopes(3) {
   for (const Instruction &instruction : code.kernel->instructions)
     canonical.push_back(canonicalNaN(nameOf(instruction)));
+  for (const Op &op : code.ops)
+    if (op.instruction < code.kernel->instructions.size())
+      forms.push_back(formOf(op, code.kernel->instructions[op.instruction]));
   coverage.executed.assign(code.kernel->instructions.size(), 0);
   coverage.guards.assign(code.kernel->instructions.size(), 0);
   slopeNumbers.emplace(Slopes{}, 0);
+}
+
+TermMachine::Form TermMachine::formOf(const Op &op, const Instruction &instruction) {
+  Form form;
+  switch (instruction.opcode) {
+  case Opcode::Ld:
+  case Opcode::Ldu:
+  case Opcode::St:
+  case Opcode::Atom:
+  case Opcode::Red:
+    form.kind = Form::Kind::Memory;
+    break;
+  case Opcode::Shfl: // moves its operand when the lanes meet
+    form.kind = Form::Kind::Shuffle;
+    break;
+  case Opcode::Vote:
+  case Opcode::Match:
+  case Opcode::Redux:
+  case Opcode::Elect:
+  case Opcode::Bar:
+  case Opcode::Barrier:
+    form.kind = Form::Kind::OfLanes;
+    break;
+  default:
+    break;
+  }
+  auto isVector = [](const ptx::Operand &operand) {
+    return operand.kind == ptx::Operand::Kind::Vector;
+  };
+  form.writesVector = !instruction.operands.empty() && isVector(instruction.operands[0]);
+  // One result, of at most three operands.
+  bool isPlain = form.kind == Form::Kind::OfThread && op.extraSources == 0 &&
+                 op.d2 == ptx::slotSink && std::ranges::none_of(instruction.operands, isVector);
+  if (isPlain)
+    form.number = operations.formOf(fmt::format(
+        "{} {} {} {} {} {} {}", nameOf(instruction), op.registerBits, op.flags, op.kind, op.kind2,
+        static_cast<unsigned>(op.rounding), canonical[op.instruction] ? 1 : 0));
+  return form;
 }
 
 TermId TermMachine::affine(const Slopes &growth, uint64_t base, unsigned width) {
@@ -62,9 +103,9 @@ bool TermMachine::run(ptx::BlockRun &block, Thread &thread, uint32_t count) {
     const Op &op = code.ops[thread.pc];
     ++steps;
     ++block.instructions;
-    if (op.instruction >= code.kernel->instructions.size())
+    if (op.instruction >= forms.size())
       op.handler(thread, op);
-    else if (!step(thread, op, code.kernel->instructions[op.instruction]))
+    else if (!step(thread, op))
       return false;
     if (thread.state != Thread::State::Running)
       return thread.state != Thread::State::Faulted;
@@ -88,13 +129,71 @@ bool TermMachine::guardHolds(Thread &thread, const Op &op, bool &holds) {
   return true;
 }
 
-bool TermMachine::isTagged(const Thread &thread, const Op &op, bool &isData,
-                           bool &isOpaqueAny) const {
-  bool any = false;
+void TermMachine::clearTags(Thread &thread, const Op &op) {
+  tag(thread, op.d) = 0;
+  tag(thread, op.d2) = 0;
+  for (unsigned i = 0; forms[op.instruction].writesVector && i < op.count; ++i)
+    tag(thread, thread.extra[op.extra + i]) = 0;
+}
+
+bool TermMachine::step(Thread &thread, const Op &op) {
+  bool holds = true;
+  if (!guardHolds(thread, op, holds))
+    return false;
+  if (!holds)
+    return true;
+  ++coverage.executed[op.instruction];
+
+  const TermId *own = tags.data() + size_t(thread.index) * code.slots();
+  unsigned set = thread.set[op.a] & thread.set[op.b] & thread.set[op.c];
+  TermId anyTag = own[op.a] | own[op.b] | own[op.c];
+  for (unsigned i = 0; i < op.extraSources; ++i) {
+    Slot slot = thread.extra[op.extra + i];
+    set &= thread.set[slot];
+    anyTag |= own[slot];
+  }
+  const bool isPartial = set != ptx::setWhole;
+  const Instruction &instruction = code.kernel->instructions[op.instruction];
+  if (forms[op.instruction].kind == Form::Kind::Memory) {
+    if (isPartial) {
+      thread.block->unsetRegister(thread, op);
+      return false;
+    }
+    return accessMemory(thread, op, instruction);
+  }
+  if (anyTag)
+    return stepOnTerms(thread, op, instruction, isPartial);
+  if (!isPartial)
+    op.handler(thread, op);
+  else if (!ptx::runPartial(thread, op, instruction))
+    thread.block->unsetRegister(thread, op);
+  if (thread.state == Thread::State::Running)
+    clearTags(thread, op);
+  return thread.state != Thread::State::Faulted;
+}
+
+bool TermMachine::stepOnTerms(Thread &thread, const Op &op, const Instruction &instruction,
+                              bool isPartial) {
+  switch (forms[op.instruction].kind) {
+  case Form::Kind::Shuffle:
+    if (!tag(thread, op.b) && !tag(thread, op.c) && !tag(thread, thread.extra[op.extra])) {
+      op.handler(thread, op);
+      return thread.state != Thread::State::Faulted;
+    }
+    notProvable(thread, "data decides which lane is read");
+    return false;
+  case Form::Kind::OfLanes:
+    notProvable(thread, "data decides between lanes");
+    return false;
+  default:
+    break;
+  }
+  bool isData = false, isAffine = false, isOpaqueAny = false;
   auto see = [&](Slot slot) {
     if (TermId id = tag(thread, slot)) {
-      any = true;
-      isData |= terms[id].op != TermOp::Affine;
+      bool grows = terms[id].op == TermOp::Affine;
+      isData |= !grows;
+      isAffine |= grows;
       isOpaqueAny |= isOpaque(id);
     }
   };
@@ -103,79 +202,15 @@ bool TermMachine::isTagged(const Thread &thread, const Op &op, bool &isData,
   see(op.c);
   for (unsigned i = 0; i < op.extraSources; ++i)
     see(thread.extra[op.extra + i]);
-  return any;
-}
-
-void TermMachine::clearTags(Thread &thread, const Op &op, const Instruction &instruction) {
-  tag(thread, op.d) = 0;
-  tag(thread, op.d2) = 0;
-  bool writesVector =
-      !instruction.operands.empty() && instruction.operands[0].kind == ptx::Operand::Kind::Vector;
-  for (unsigned i = 0; writesVector && i < op.count; ++i)
-    tag(thread, thread.extra[op.extra + i]) = 0;
-}
-
-bool TermMachine::step(Thread &thread, const Op &op, const Instruction &instruction) {
-  bool holds = true;
-  if (!guardHolds(thread, op, holds))
-    return false;
-  if (!holds)
-    return true;
-  ++coverage.executed[op.instruction];
-  terms.setLine(instruction.line.number);
-
-  unsigned set = thread.set[op.a] & thread.set[op.b] & thread.set[op.c];
-  for (unsigned i = 0; i < op.extraSources; ++i)
-    set &= thread.set[thread.extra[op.extra + i]];
-  const bool isPartial = set != ptx::setWhole;
-
-  switch (instruction.opcode) {
-  case Opcode::Ld:
-  case Opcode::Ldu:
-  case Opcode::St:
-  case Opcode::Atom:
-  case Opcode::Red:
-    if (isPartial) {
-      thread.block->unsetRegister(thread, op);
-      return false;
-    }
-    return accessMemory(thread, op, instruction);
-  default:
-    break;
-  }
-  bool isData = false, isOpaqueAny = false;
-  if (!isTagged(thread, op, isData, isOpaqueAny)) {
-    if (!isPartial)
-      op.handler(thread, op);
-    else if (!ptx::runPartial(thread, op, instruction))
-      thread.block->unsetRegister(thread, op);
-    if (thread.state == Thread::State::Running)
-      clearTags(thread, op, instruction);
-    return thread.state != Thread::State::Faulted;
-  }
-  switch (instruction.opcode) {
-  case Opcode::Shfl: // moves its operand when the lanes meet
-    if (!tag(thread, op.b) && !tag(thread, op.c) && !tag(thread, thread.extra[op.extra])) {
-      op.handler(thread, op);
-      return thread.state != Thread::State::Faulted;
-    }
-    notProvable(thread, "data decides which lane is read");
-    return false;
-  case Opcode::Vote:
-  case Opcode::Match:
-  case Opcode::Redux:
-  case Opcode::Elect:
-  case Opcode::Bar:
-  case Opcode::Barrier:
-    notProvable(thread, "data decides between lanes");
-    return false;
-  default:
-    break;
-  }
-  if (isOpaqueAny && (isData || isPartial)) {
+  if (isOpaqueAny && isPartial) {
     notProvable(thread, "it is not linear in the number of rows");
     return false;
   }
+  if (isData && isAffine) {
+    notProvable(thread, "it makes one value of data and of a number that grows with the rows");
+    return false;
+  }
+  terms.setLine(instruction.line.number);
   if (isPartial) {
     // What is set is what the interpreter's rules for parts of registers say.
     if (!ptx::runPartial(thread, op, instruction)) {
@@ -190,13 +225,33 @@ bool TermMachine::step(Thread &thread, const Op &op, const Instruction &instruct
     std::copy(after.begin(), after.end(), thread.set);
     return true;
   }
-  if (!isData)
-    return applyAffine(thread, op, instruction);
+  return isData ? applyKept(thread, op, instruction) : applyAffine(thread, op, instruction);
+}
+
+/// As `apply`, whose result may be known.
+bool TermMachine::applyKept(Thread &thread, const Op &op, const Instruction &instruction) {
+  Operations::Key key;
+  const uint32_t form = forms[op.instruction].number;
+  key.form = form * 8;
+  const std::array slots = {op.a, op.b, op.c};
+  for (unsigned i = 0; i < slots.size(); ++i) {
+    TermId id = tag(thread, slots[i]);
+    key.form |= id ? 1u << i : 0;
+    key.operands[i] = id ? id : thread.r[slots[i]];
+  }
+  // One that this kernel has not made yet gets its lines by being made.
+  TermId known = form ? operations.find(key) : 0;
+  if (known && terms.lineOf(known)) {
+    define(thread, op.d, known);
+    return true;
+  }
   if (!apply(thread, op, instruction)) {
     if (thread.state != Thread::State::Faulted)
       notProvable(thread, fmt::format("{} on data has no term", nameOf(instruction)));
     return false;
   }
+  if (TermId result = tag(thread, op.d); form && result)
+    operations.keep(key, result);
   return true;
 }
 
@@ -218,7 +273,7 @@ void TermMachine::meet(ptx::BlockRun &block, std::span<Thread *const> lanes, uin
     uint64_t from = moves ? lane->r[op.d] & 31 : 0;
     if (moves && op.a != op.d)
       lane->r[op.a] = bits[lane->lane()];
-    clearTags(*lane, op, instruction);
+    clearTags(*lane, op);
     if (moves) {
       lane->r[op.d] = bits[from];
       tag(*lane, op.d) = ids[from];
@@ -266,7 +321,7 @@ bool TermMachine::accessMemory(Thread &thread, const Op &op, const Instruction &
   Space space = op.space == Space::Generic ? ptx::BlockRun::resolve(address) : op.space;
   switch (space) {
   case Space::Param:
-    return accessParameters(thread, op, instruction);
+    return accessParameters(thread, op);
   case Space::Global:
     return accessGlobal(thread, op, instruction);
   case Space::Shared:
@@ -284,7 +339,7 @@ void TermMachine::finishLoad(Thread &thread, const Op &op, unsigned index, TermI
   define(thread, op.count == 1 ? op.d : thread.extra[op.extra + index], id);
 }
 
-bool TermMachine::accessParameters(Thread &thread, const Op &op, const Instruction &instruction) {
+bool TermMachine::accessParameters(Thread &thread, const Op &op) {
   if (tag(thread, op.a)) {
     notProvable(thread, "the place of a parameter depends on the number of rows");
     return false;
@@ -292,7 +347,7 @@ bool TermMachine::accessParameters(Thread &thread, const Op &op, const Instructi
   op.handler(thread, op); // checks the access too
   if (thread.state == Thread::State::Faulted)
     return false;
-  clearTags(thread, op, instruction);
+  clearTags(thread, op);
   for (unsigned i = 0; i < op.count; ++i) {
     uint64_t place = thread.r[op.a] + op.imm + uint64_t(i) * op.bytes;
     auto found = parameters.find(place);
@@ -340,7 +395,7 @@ bool TermMachine::accessGlobal(Thread &thread, const Op &op, const Instruction &
     }
     return memory->store(thread, op, address, bytes, id, line);
   }
-  clearTags(thread, op, instruction);
+  clearTags(thread, op);
   // Whole registers, so that no term is wider than 64 bits.
   for (unsigned i = 0; i < op.count; ++i) {
     TermId id = memory->load(thread, op, address + uint64_t(i) * op.bytes, op.bytes, line);
@@ -375,7 +430,7 @@ bool TermMachine::accessShared(Thread &thread, const Op &op, const Instruction &
   if (sharedTerms.size() < address + unsigned(op.bytes) * op.count)
     sharedTerms.resize(address + unsigned(op.bytes) * op.count); // dynamic shared memory
   if (!isStore)
-    clearTags(thread, op, instruction);
+    clearTags(thread, op);
   for (unsigned i = 0; i < op.count; ++i) {
     ByteTerm *bytes = sharedTerms.data() + address + uint64_t(i) * op.bytes;
     if (isStore) {

@@ -13,6 +13,7 @@
 #ifndef H3_BACKENDS_NVPTX_PROVE_TERMMACHINE_H
 #define H3_BACKENDS_NVPTX_PROVE_TERMMACHINE_H
 
+#include "backends/nvptx/prove/Operations.h"
 #include "backends/nvptx/prove/TermMemory.h"
 
 #include <functional>
@@ -32,7 +33,7 @@ struct Coverage {
 class TermMachine : public ptx::ThreadRunner {
 public:
   /// \p canonicalNaN says whether an instruction's NaN is recorded as canonical.
-  TermMachine(TermStore &terms, const ptx::Code &code,
+  TermMachine(TermStore &terms, Operations &operations, const ptx::Code &code,
               const std::function<bool(std::string_view)> &canonicalNaN);
 
   // ---- Set for a run.
@@ -57,10 +58,21 @@ private:
   using Thread = ptx::Thread;
   using Op = ptx::Op;
 
-  bool step(Thread &thread, const Op &op, const ptx::Instruction &instruction);
+  /// What a step asks of an instruction.
+  struct Form {
+    enum class Kind : uint8_t { OfThread, Memory, Shuffle, OfLanes };
+    Kind kind = Kind::OfThread;
+    bool writesVector = false;
+    uint32_t number = 0; ///< in `operations`; 0: its result is not kept
+  };
+  Form formOf(const Op &op, const ptx::Instruction &instruction);
+
+  bool step(Thread &thread, const Op &op);
+  bool stepOnTerms(Thread &thread, const Op &op, const ptx::Instruction &instruction,
+                   bool isPartial);
+  bool applyKept(Thread &thread, const Op &op, const ptx::Instruction &instruction);
   bool guardHolds(Thread &thread, const Op &op, bool &holds);
-  void clearTags(Thread &thread, const Op &op, const ptx::Instruction &instruction);
-  bool isTagged(const Thread &thread, const Op &op, bool &isData, bool &isOpaqueAny) const;
+  void clearTags(Thread &thread, const Op &op);
   void notProvable(Thread &thread, std::string text);
 
   TermId &tag(const Thread &thread, ptx::Slot slot) {
@@ -91,7 +103,7 @@ private:
   // ---- Memory.
   bool accessMemory(Thread &thread, const Op &op, const ptx::Instruction &instruction);
   bool accessShared(Thread &thread, const Op &op, const ptx::Instruction &instruction);
-  bool accessParameters(Thread &thread, const Op &op, const ptx::Instruction &instruction);
+  bool accessParameters(Thread &thread, const Op &op);
   bool accessGlobal(Thread &thread, const Op &op, const ptx::Instruction &instruction);
   void finishLoad(Thread &thread, const Op &op, unsigned index, TermId value);
 
@@ -100,8 +112,7 @@ private:
   /// One of whose operands is a quotient.
   bool applyQuotient(Thread &thread, const Op &op, const ptx::Instruction &instruction);
   /// Runs the instruction, whose result is \p quotient.
-  bool finishQuotient(Thread &thread, const Op &op, const ptx::Instruction &instruction,
-                      const Quotient &quotient);
+  bool finishQuotient(Thread &thread, const Op &op, const Quotient &quotient);
   const Quotient *quotientAt(const Thread &thread, ptx::Slot slot) const;
   /// Numbers in `slopes` that stand for 64-bit integers of which only this is known.
   enum class Vague : unsigned {
@@ -121,8 +132,10 @@ private:
   }
 
   TermStore &terms;
+  Operations &operations;
   const ptx::Code &code;
   std::vector<bool> canonical; ///< by instruction: its NaN is
+  std::vector<Form> forms;     ///< by instruction
   std::vector<TermId> tags;
   struct ByteTerm {
     TermId term = 0;

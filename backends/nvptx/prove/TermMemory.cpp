@@ -8,37 +8,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace h3::prove {
-namespace {
+Numbering numberingOf(const plan::BoundTensor &tensor, unsigned rank) {
+  Numbering numbering;
+  numbering.count = tensor.elements == 0 ? 0 : 1;
+  for (unsigned axis = rank; axis-- > 0 && tensor.elements != 0;) {
+    if (tensor.strides[axis] == 0)
+      continue;
+    numbering.strides[axis] = numbering.count;
+    numbering.count *= tensor.extents[axis];
+  }
+  return numbering;
+}
 
-void addElements(TensorMemory &memory, const plan::BoundTensor &tensor, unsigned rank,
-                 int rowAxis) {
-  if (tensor.elements == 0)
-    return;
+void OffsetMap::reset(size_t count) { table.assign(std::bit_ceil(2 * count + 1), {}); }
+
+bool OffsetMap::insert(int64_t offset, uint32_t number) {
+  size_t place = placeOf(offset);
+  for (; table[place].number != none; place = next(place))
+    if (table[place].offset == offset)
+      return false;
+  table[place] = {offset, number};
+  return true;
+}
+
+/// False if two elements that no broadcast makes one share an address.
+static bool addElements(TensorMemory &memory, const plan::BoundTensor &tensor, unsigned rank) {
+  const Numbering numbering = numberingOf(tensor, rank);
+  memory.numberOf.reset(static_cast<size_t>(numbering.count));
+  memory.elements.resize(static_cast<size_t>(numbering.count));
   std::array<int64_t, plan::kMaxRank> place{};
-  for (bool more = true; more;) {
+  bool areApart = true;
+  for (uint32_t number = 0; number < memory.elements.size(); ++number) {
     int64_t offset = 0;
     for (unsigned axis = 0; axis < rank; ++axis)
       offset += place[axis] * tensor.strides[axis];
-    if (memory.indexOf.emplace(offset, memory.elements.size()).second) {
-      Element &element = memory.elements.emplace_back();
-      element.row = rowAxis >= 0 ? place[static_cast<unsigned>(rowAxis)] : 0;
-    }
+    areApart &= memory.numberOf.insert(offset, number);
     memory.lastOffset = std::max(memory.lastOffset, offset);
-    more = false;
-    for (unsigned axis = rank; axis-- > 0 && !more;) {
-      more = ++place[axis] < tensor.extents[axis];
-      if (!more)
-        place[axis] = 0;
+    for (unsigned axis = rank; axis-- > 0;) {
+      if (numbering.strides[axis] == 0)
+        continue;
+      if (++place[axis] < tensor.extents[axis])
+        break;
+      place[axis] = 0;
     }
   }
+  return areApart;
 }
 
-} // namespace
-
-TermMemory::TermMemory(TermStore &terms, const Program &program, const plan::Binding &binding,
-                       const std::vector<int> &rowAxes)
+TermMemory::TermMemory(TermStore &terms, const Program &program, const plan::Binding &binding)
     : terms(terms) {
   for (unsigned t = 0; t < program.tensors.size(); ++t) {
     const Tensor &tensor = program.tensors[t];
@@ -60,15 +80,16 @@ TermMemory::TermMemory(TermStore &terms, const Program &program, const plan::Bin
     memory.bytes = byteWidth(tensor.type);
     memory.writable = tensor.isOutput;
     memory.readable = !tensor.isOutput;
-    addElements(memory, bound, static_cast<unsigned>(tensor.extents.size()), rowAxes[t]);
-    if (memory.readable)
-      for (const auto &[offset, index] : memory.indexOf)
-        memory.elements[index].value = terms.input(t, offset, bitWidth(tensor.type));
+    if (!addElements(memory, bound, static_cast<unsigned>(tensor.extents.size())))
+      problem = fmt::format("elements of {} share an address", memory.name);
+    for (size_t number = 0; memory.readable && number < memory.elements.size(); ++number)
+      memory.elements[number].value =
+          terms.input(t, static_cast<int64_t>(number), bitWidth(tensor.type));
   }
   for (TensorMemory &memory : tensors)
     if (memory.writable) {
       memory.shadow.name = memory.name;
-      memory.shadow.shadow.reset(memory.elements.size() * memory.bytes, memory.readable);
+      memory.shadow.shadow.reset(memory.elements.size(), memory.readable);
     }
 }
 
@@ -80,15 +101,20 @@ TensorMemory *TermMemory::ofOutput(unsigned tensor) {
 }
 
 TensorMemory *TermMemory::find(uint64_t address) {
+  auto isIn = [&](const TensorMemory &memory) {
+    return !memory.elements.empty() && address >= memory.address &&
+           address - memory.address < uint64_t(memory.lastOffset + 1) * memory.bytes;
+  };
+  if (lastFound && isIn(*lastFound))
+    return lastFound;
   for (TensorMemory &memory : tensors)
-    if (!memory.elements.empty() && address >= memory.address &&
-        address - memory.address < uint64_t(memory.lastOffset + 1) * memory.bytes)
-      return &memory;
+    if (isIn(memory))
+      return lastFound = &memory;
   return nullptr;
 }
 
-bool TermMemory::check(TensorMemory &memory, ptx::Thread &thread, const ptx::Op &op, int64_t offset,
-                       bool write) {
+bool TermMemory::check(TensorMemory &memory, ptx::Thread &thread, const ptx::Op &op,
+                       uint32_t number, bool write) {
   if (!memory.writable)
     return true;
   ptx::Access access;
@@ -98,10 +124,10 @@ bool TermMemory::check(TensorMemory &memory, ptx::Thread &thread, const ptx::Op 
   access.write = write;
   access.nonCoherent = op.is(ptx::FlagNonCoherent);
   ptx::Conflict conflict =
-      memory.shadow.shadow.access(access, uint64_t(memory.indexOf.at(offset)) * memory.bytes,
-                                  memory.bytes, thread.block->knowledge());
+      memory.shadow.shadow.access(access, number, 1, thread.block->knowledge());
   if (conflict.kind == ptx::Conflict::Kind::None)
     return true;
+  conflict.offset *= memory.bytes;
   thread.block->reportConflict(thread, memory.shadow, conflict,
                                write ? ptx::BlockRun::AccessKind::Write
                                      : ptx::BlockRun::AccessKind::Read);
@@ -122,17 +148,17 @@ TermId TermMemory::load(ptx::Thread &thread, const ptx::Op &op, uint64_t address
     auto offset = static_cast<int64_t>(place / memory->bytes);
     unsigned within = static_cast<unsigned>(place % memory->bytes);
     unsigned count = std::min(memory->bytes - within, bytes - done);
-    Element *element = memory->find(offset);
-    if (!element) {
+    std::optional<uint32_t> number = memory->numberOf.find(offset);
+    if (!number) {
       thread.fault(ptx::FaultKind::OutOfBounds,
                    fmt::format("load of {} bytes at {:#x}: there is no element {} of {}", bytes,
                                address, offset, memory->name));
       return 0;
     }
-    if (!check(*memory, thread, op, offset, false))
+    if (!check(*memory, thread, op, *number, false))
       return 0;
-    memory->highestRow = std::max(memory->highestRow, element->row);
-    TermId part = terms.extract(element->value, 8 * within, 8 * count);
+    const Element &element = memory->elements[*number];
+    TermId part = terms.extract(element.value, 8 * within, 8 * count);
     result = result ? terms.concat(part, result) : part;
     done += count;
   }
@@ -156,16 +182,17 @@ bool TermMemory::store(ptx::Thread &thread, const ptx::Op &op, uint64_t address,
                  fmt::format("store of {} bytes, a part of an element of {}", bytes, memory->name));
   for (unsigned done = 0; done < bytes; done += memory->bytes) {
     auto offset = static_cast<int64_t>((address + done - memory->address) / memory->bytes);
-    Element *element = memory->find(offset);
-    if (!element)
+    std::optional<uint32_t> number = memory->numberOf.find(offset);
+    if (!number)
       return fault(ptx::FaultKind::OutOfBounds,
                    fmt::format("store of {} bytes at {:#x}: there is no element {} of {}", bytes,
                                address, offset, memory->name));
-    if (!check(*memory, thread, op, offset, true))
+    if (!check(*memory, thread, op, *number, true))
       return false;
-    element->value = terms.extract(value, 8 * done, 8 * memory->bytes);
-    element->line = line;
-    ++element->writes;
+    Element &element = memory->elements[*number];
+    element.value = terms.extract(value, 8 * done, 8 * memory->bytes);
+    element.line = line;
+    ++element.writes;
   }
   return true;
 }

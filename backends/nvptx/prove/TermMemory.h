@@ -18,15 +18,53 @@
 #include "dsl/program/Program.h"
 #include "runtime/plan/Plan.h"
 
+#include <array>
 #include <deque>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace h3::prove {
 
+/// The elements of a tensor by number: in row-major order, those that a broadcast makes one only
+/// once. Inputs have their names by it and the spec is evaluated with it, so terms are the same
+/// wherever the elements lie.
+struct Numbering {
+  std::array<int64_t, plan::kMaxRank> strides{};
+  int64_t count = 0;
+};
+Numbering numberingOf(const plan::BoundTensor &tensor, unsigned rank);
+
+/// Numbers of elements by their offsets.
+class OffsetMap {
+public:
+  /// For \p count offsets at most.
+  void reset(size_t count);
+  /// False if it is there already.
+  bool insert(int64_t offset, uint32_t number);
+  /// Empty if no element is there.
+  std::optional<uint32_t> find(int64_t offset) const {
+    for (size_t place = placeOf(offset); table[place].number != none; place = next(place))
+      if (table[place].offset == offset)
+        return table[place].number;
+    return std::nullopt;
+  }
+
+private:
+  static constexpr uint32_t none = UINT32_MAX;
+  struct Entry {
+    int64_t offset = 0;
+    uint32_t number = none;
+  };
+  size_t placeOf(int64_t offset) const {
+    return (static_cast<uint64_t>(offset) * 0x9E3779B97F4A7C15) >> 32 & (table.size() - 1);
+  }
+  size_t next(size_t place) const { return (place + 1) & (table.size() - 1); }
+
+  std::vector<Entry> table = std::vector<Entry>(1);
+};
+
 struct Element {
-  int64_t row = 0;  ///< its index in the axis of the rows, else 0
   TermId value = 0; ///< what it holds now
   unsigned writes = 0;
   unsigned line = 0; ///< PTX line of the last write
@@ -42,23 +80,15 @@ struct TensorMemory {
   bool writable = false, readable = false;
   /// By how many bytes the address of an element grows with each symbol.
   Slopes slopes{};
-  std::unordered_map<int64_t, uint32_t> indexOf; ///< by offset in elements
-  std::vector<Element> elements;
-  int64_t firstOffset = 0, lastOffset = 0;
-  int64_t highestRow = -1; ///< of those that were read
-  ptx::SharedBytes shadow;
-
-  Element *find(int64_t offset) {
-    auto found = indexOf.find(offset);
-    return found == indexOf.end() ? nullptr : &elements[found->second];
-  }
+  OffsetMap numberOf;            ///< by offset in elements
+  std::vector<Element> elements; ///< by number
+  int64_t lastOffset = 0;
+  ptx::SharedBytes shadow; ///< a byte for each element
 };
 
 class TermMemory {
 public:
-  /// \p rowAxes says for each tensor which axis counts the rows, or -1.
-  TermMemory(TermStore &terms, const Program &program, const plan::Binding &binding,
-             const std::vector<int> &rowAxes);
+  TermMemory(TermStore &terms, const Program &program, const plan::Binding &binding);
 
   /// The tensor in whose span the address lies, or null.
   TensorMemory *find(uint64_t address);
@@ -69,16 +99,19 @@ public:
              unsigned line);
   /// After each block.
   void endBlock();
+  /// Why the call is none of those that can be followed; empty for others.
+  std::string problem;
 
   std::deque<TensorMemory> tensors;
   /// Which tensor an output of the program lies in.
   TensorMemory *ofOutput(unsigned tensor);
 
 private:
-  bool check(TensorMemory &memory, ptx::Thread &thread, const ptx::Op &op, int64_t offset,
+  bool check(TensorMemory &memory, ptx::Thread &thread, const ptx::Op &op, uint32_t number,
              bool write);
 
   TermStore &terms;
+  TensorMemory *lastFound = nullptr;
 };
 
 } // namespace h3::prove

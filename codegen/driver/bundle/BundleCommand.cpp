@@ -6,7 +6,8 @@
 #include "codegen/driver/Driver.h"
 #include "codegen/driver/ImageCache.h"
 #include "codegen/driver/ImageJob.h"
-#include "codegen/driver/bundle/OperatorSetFile.h"
+#include "codegen/driver/bundle/LoadSet.h"
+#include "codegen/driver/bundle/Proofs.h"
 #include "codegen/driver/bundle/SelfChecks.h"
 #include "runtime/bundle/Bundle.h"
 #include "runtime/json/Value.h"
@@ -16,10 +17,8 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <thread>
 
 namespace h3 {
@@ -33,10 +32,14 @@ struct BundleOptions {
   bool ptxOnly = false;
   bool noCache = false;
   bool allowMissing = false;
+  bool noProve = false, requireProof = false;
 };
 
 /// The one kernel of a probe: no vectors, any number of elements.
-constexpr const char *kProbeSchedule = "access=1 index=32 block=256 | spread()";
+std::string probeSchedule(const Target &target) {
+  return fmt::format("access=1 index=32 block={} | spread()",
+                     std::min(256u, backendOf(target).machine(target).mostThreads));
+}
 
 /// An operator or probe, and what became of it on each target.
 struct Part {
@@ -57,7 +60,6 @@ public:
   ExitCode run();
 
 private:
-  bool readFile();
   bool loadOperators();
   bool loadProbes();
   bool findTools();
@@ -66,6 +68,7 @@ private:
   bool judge(const Part &part);
   bool readPlans(Part &part);
   bool makeChecks();
+  bool proveAll();
   bundle::Contents assembleContents();
   void addImages(bundle::Contents &contents, Part &part, size_t target);
 
@@ -73,50 +76,23 @@ private:
   SourceFile file;
   OperatorSetFile set;
   std::deque<Part> operators, probes; ///< each sorted by name
-  ImageSettings settings, probeSettings;
+  /// Of images of one schedule.
+  struct Settings {
+    ImageSettings settings;
+    std::unique_ptr<ImageCache> images;
+  };
   std::unique_ptr<Cache> cache;
-  std::unique_ptr<ImageCache> images, probeImages;
+  Settings own;                           ///< of the operators
+  std::map<std::string, Settings> probed; ///< of the probes, by their schedule
   ExitCode outcome = ExitCode::Good;
 };
-
-bool BundleCommand::readFile() {
-  std::ifstream stream(options.path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) {
-    printError("cannot read '" + options.path + "'");
-    return false;
-  }
-  file = {options.path, text.str(), true};
-  Diagnostics diagnostics;
-  if (std::optional<OperatorSetFile> read = readOperatorSet(file, diagnostics))
-    set = std::move(*read);
-  if (!diagnostics.empty())
-    printDiagnostics(diagnostics, options.specs.json);
-  return diagnostics.empty();
-}
 
 bool BundleCommand::loadOperators() {
   for (const OperatorSetFile::Operator &row : set.operators) {
     Part &part = operators.emplace_back();
     part.specPath = row.path;
-    Diagnostics diagnostics;
-    std::vector<OperatorInstances> found;
-    std::string problem;
-    if (loadSpec(row.path, options.specs.path, part.spec, diagnostics)) {
-      const bool isThere = std::ranges::any_of(
-          part.spec.operators, [&](const auto *op) { return op->name.text == row.name; });
-      if (isThere)
-        found = instances(part.spec, {row.name, {}}, diagnostics, problem);
-      else
-        diagnostics.error(row.range, "'" + row.path + "' defines no operator '" + row.name + "'",
-                          "name the file: operator " + row.name + " from FILE");
-    }
-    if (!diagnostics.empty()) {
-      printDiagnostics(diagnostics, options.specs.json);
+    if (!loadSetOperator(row, options.specs, part.spec, part.entry))
       return false;
-    }
-    part.entry = std::move(found.at(0));
   }
   return true;
 }
@@ -165,27 +141,33 @@ bool BundleCommand::findTools() {
   if (options.ptxOnly)
     return true;
   for (const OperatorSetFile::Target &row : set.targets) {
-    if (settings.assemblers.contains(row.target->backend))
+    if (own.settings.assemblers.contains(row.target->backend))
       continue;
     Ability ability =
         backendOf(*row.target).ability(*row.target, Step::Assemble, options.assembler);
     if (!ability) {
       outcome = ExitCode::Lacking;
-      const bool isNamed = !options.assembler.empty() || std::getenv("H3GEN_PTXAS");
-      printError(ability.obstacle + (isNamed ? ""
-                                             : "; the bundle holds PTX alone, which a host must "
-                                               "allow to be used"));
-      if (isNamed)
+      // PTX alone is something to load, what other backends compile is not.
+      const bool isNeeded = !options.assembler.empty() || std::getenv("H3GEN_PTXAS") ||
+                            row.target->backend != "nvptx";
+      printError(ability.obstacle + (isNeeded ? ""
+                                              : "; the bundle holds PTX alone, which a host must "
+                                                "allow to be used"));
+      if (isNeeded)
         return false;
     }
-    settings.assemblers.emplace(row.target->backend, std::move(ability));
+    own.settings.assemblers.emplace(row.target->backend, std::move(ability));
   }
   return true;
 }
 
 bool BundleCommand::openCache() {
-  probeSettings = settings;
-  probeSettings.compile.schedule = kProbeSchedule;
+  for (const OperatorSetFile::Target &row : set.targets) {
+    std::string schedule = probeSchedule(*row.target);
+    ImageSettings &settings = probed[schedule].settings;
+    settings = own.settings;
+    settings.compile.schedule = schedule;
+  }
   if (options.noCache)
     return true;
   std::string error;
@@ -194,12 +176,14 @@ bool BundleCommand::openCache() {
     printError(error);
     return false;
   }
-  if (cache) {
-    images = ImageCache::make(*cache, settings);
-    probeImages = ImageCache::make(*cache, probeSettings);
-  }
-  settings.cache = images.get();
-  probeSettings.cache = probeImages.get();
+  auto use = [&](Settings &some) {
+    if (cache)
+      some.images = ImageCache::make(*cache, some.settings);
+    some.settings.cache = some.images.get();
+  };
+  use(own);
+  for (auto &[schedule, some] : probed)
+    use(some);
   return true;
 }
 
@@ -210,8 +194,9 @@ bool BundleCommand::compileAll() {
   for (std::deque<Part> *list : {&operators, &probes})
     for (Part &part : *list)
       for (const OperatorSetFile::Target &row : set.targets) {
-        jobs.push_back({&part.specPath, &part.spec, &part.entry, row.target,
-                        part.isProbe ? &probeSettings : &settings});
+        jobs.push_back(
+            {&part.specPath, &part.spec, &part.entry, row.target,
+             part.isProbe ? &probed.at(probeSchedule(*row.target)).settings : &own.settings});
         parts.push_back(&part);
       }
   compileImages(jobs, options.threads, [&](size_t job, CompiledImage image) {
@@ -274,7 +259,7 @@ bool BundleCommand::readPlans(Part &part) {
         printError("the plans of " + part.name() + ": " + plan.error().message);
         return false;
       }
-      op.instances.push_back({std::move(*plan), {}});
+      op.instances.push_back({std::move(*plan), {}, {}});
     }
   }
   return true;
@@ -329,13 +314,40 @@ bool BundleCommand::makeChecks() {
   return isGood;
 }
 
+/// What the images' PTX computes, against the specs. False if something must be proved and is not.
+bool BundleCommand::proveAll() {
+  std::vector<ProofJob> jobs;
+  for (std::deque<Part> *list : {&operators, &probes})
+    for (Part &part : *list)
+      for (size_t target = 0; target < set.targets.size(); ++target) {
+        const std::vector<ImageFile> &files = part.images[target].files;
+        const auto ptx = std::ranges::find(files, ".ptx", &ImageFile::ending);
+        std::vector<bundle::Instance> &instances = part.operators[target].instances;
+        for (size_t i = 0; ptx != files.end() && i < instances.size(); ++i)
+          jobs.push_back({part.entry.programs[i].get(), &part.spec, set.targets[target].target,
+                          &ptx->contents, &instances[i]});
+      }
+  const size_t missing = jobs.empty() ? 0 : proveInstances(jobs, options.threads, cache.get());
+  if (cache)
+    cache->trim();
+  if (missing && options.requireProof)
+    printError(fmt::format("{} of {} instances are not proved", missing, jobs.size()));
+  return !missing || !options.requireProof;
+}
+
 void BundleCommand::addImages(bundle::Contents &contents, Part &part, size_t target) {
-  for (const ImageFile &made : part.images[target].files) {
-    if (made.ending != ".ptx" && made.ending != ".cubin")
+  // What is loaded: PTX, and what was assembled, the second file. Other text is not.
+  const std::vector<ImageFile> &files = part.images[target].files;
+  for (size_t index = 0; index < files.size(); ++index) {
+    const ImageFile &made = files[index];
+    const bool isPtx = made.ending == ".ptx";
+    const bool isAssembled = index == 1 && part.images[target].summary->assembledBytes;
+    if (!isPtx && !isAssembled)
       continue;
     bundle::Image image;
-    image.name = part.name() + "." + std::string(set.targets[target].target->name) + made.ending;
-    image.kind = made.ending == ".ptx" ? bundle::ImageKind::Ptx : bundle::ImageKind::Cubin;
+    image.name = part.name() + "." + std::string(set.targets[target].target->name) +
+                 (isPtx ? ".ptx" : ".cubin"); // as the manifest names whatever a driver loads
+    image.kind = isPtx ? bundle::ImageKind::Ptx : bundle::ImageKind::Cubin;
     image.bytes = std::as_bytes(std::span(made.contents));
     image.ptxVersion = part.images[target].summary->ptxVersion;
     // Which of the images it is says the sorted list; here it matters that there is one.
@@ -349,7 +361,7 @@ bundle::Contents BundleCommand::assembleContents() {
   bundle::Contents contents;
   contents.name = set.name;
   contents.compiler = H3GEN_VERSION;
-  for (const auto &[backend, assembler] : settings.assemblers)
+  for (const auto &[backend, assembler] : own.settings.assemblers)
     if (assembler.tool)
       contents.assembler = assembler.tool->version;
   for (size_t target = 0; target < set.targets.size(); ++target) {
@@ -382,7 +394,11 @@ bundle::Contents BundleCommand::assembleContents() {
 }
 
 ExitCode BundleCommand::run() {
-  if (!readFile() || !loadOperators() || !loadProbes())
+  std::optional<OperatorSetFile> read = loadSetFile(options.path, options.specs, file);
+  if (!read)
+    return ExitCode::BadInput;
+  set = std::move(*read);
+  if (!loadOperators() || !loadProbes())
     return ExitCode::BadInput;
   if (!findTools())
     return outcome;
@@ -392,6 +408,8 @@ ExitCode BundleCommand::run() {
     return outcome;
   if (!makeChecks())
     return ExitCode::BadInput;
+  if (!options.noProve && !proveAll())
+    return ExitCode::Different;
   const bundle::Contents contents = assembleContents();
   auto bytes = bundle::write(contents);
   if (!bytes) {
@@ -415,6 +433,12 @@ void registerBundle(CLI::App &app, Outcome outcome) {
   command->add_option("-o,--output", options->output, "The bundle")->required()->type_name("FILE");
   command->add_flag("--allow-missing", options->allowMissing,
                     "Leave out operators that a target has no code for; its set is incomplete");
+  auto *noProve =
+      command->add_flag("--no-prove", options->noProve, "Leave out proofs of the images");
+  command
+      ->add_flag("--require-proof", options->requireProof,
+                 "Write nothing unless every image is proved")
+      ->excludes(noProve);
   command->add_flag("--ptx-only", options->ptxOnly, "Do not look for ptxas");
   command->add_option("--ptxas", options->assembler, "The ptxas to use");
   command
@@ -423,6 +447,7 @@ void registerBundle(CLI::App &app, Outcome outcome) {
       ->type_name("N");
   command->add_flag("--no-cache", options->noCache,
                     "Neither use nor keep results of earlier calls");
+  addPluginOption(*command);
   options->specs.addTo(*command);
   command->callback([options, outcome] { *outcome = BundleCommand(*options).run(); });
 }

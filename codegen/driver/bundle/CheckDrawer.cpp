@@ -27,6 +27,16 @@ std::vector<int64_t> dimsOf(const Program &program, const plan::Binding &binding
 /// The place and the pitch of rows, in bytes, of a layout; 0: single elements.
 unsigned bytesOf(unsigned layout) { return layout < 2 ? 0 : 1u << (layout - 1); }
 
+/// Makes two axes of the first where that counts more than one even number of rows.
+void splitLeading(bundle::CheckTensor &tensor) {
+  const int64_t extent = tensor.extents[0], stride = tensor.strides[0];
+  if (extent < 2 || extent % 2 != 0)
+    return;
+  tensor.extents[0] = extent / 2;
+  tensor.extents.insert(tensor.extents.begin(), 2);
+  tensor.strides.insert(tensor.strides.begin(), extent / 2 * stride);
+}
+
 } // namespace
 
 CheckDrawer::CheckDrawer(const Program &program, const plan::OperatorPlan &contract)
@@ -69,10 +79,12 @@ int64_t CheckDrawer::drawDim(Role role) {
   unsigned narrowest = 8;
   for (const plan::TensorSpec &tensor : contract.tensors)
     narrowest = std::min(narrowest, plan::bytes(tensor.dtype));
-  const int64_t vector = once(4) ? 1 : std::max(1u, bytesOf(layout) / narrowest);
+  const int64_t vector = once(4) ? 1 : std::max(1u, bytesOf(wish.layout) / narrowest);
   // A tensor that is one row has all the elements in it.
   static constexpr std::array<int64_t, 6> longest = {8, 64, 100, 300, 1100, 2600};
-  const int64_t most = longest[below(longest.size())] * (hasMatrix ? 1 : 8);
+  int64_t most = longest[below(longest.size())] * (hasMatrix ? 1 : 8);
+  if (wish.longest)
+    most = wish.longest;
   return vector * (1 + static_cast<int64_t>(below(static_cast<uint64_t>(most / vector + 1))));
 }
 
@@ -80,7 +92,10 @@ bool CheckDrawer::drawDims(plan::Binding &binding) {
   std::vector<int64_t> dims(program.dims.size(), 0);
   for (unsigned dim = 0; dim < dims.size(); ++dim) {
     const Dim &declared = program.dims[dim];
-    dims[dim] = declared.fixed.value_or(declared.definition ? 0 : drawDim(roles[dim]));
+    const auto wanted = wish.sizes.find(dim);
+    dims[dim] = wanted != wish.sizes.end()
+                    ? wanted->second
+                    : declared.fixed.value_or(declared.definition ? 0 : drawDim(roles[dim]));
   }
   for (unsigned dim = 0; dim < dims.size(); ++dim)
     if (const Size *definition = program.dims[dim].definition)
@@ -93,33 +108,38 @@ bool CheckDrawer::drawDims(plan::Binding &binding) {
 
 bundle::CheckTensor CheckDrawer::drawTensor(size_t index, const plan::Binding &binding) {
   const plan::TensorSpec &spec = contract.tensors[index];
-  const int64_t unit = std::max(1u, bytesOf(layout) / plan::bytes(spec.dtype));
+  const bool isApart = wish.layout == 0 && !wish.isPacked;
+  const int64_t unit =
+      wish.isPacked ? 1 : std::max(1u, bytesOf(wish.layout) / plan::bytes(spec.dtype));
   bundle::CheckTensor tensor;
   for (plan::ExprId extent : spec.extents)
     tensor.extents.push_back(plan::evaluateExpr(contract, extent, binding).value_or(0));
   const size_t rank = tensor.extents.size();
   tensor.strides.assign(rank, 1);
-  int64_t next = layout == 0 ? 2 + static_cast<int64_t>(below(2)) : 1;
+  int64_t next = isApart ? 2 + static_cast<int64_t>(below(2)) : 1;
   for (size_t axis = rank; axis-- > 0;) {
     const std::optional<int64_t> clause = spec.strides.empty() ? std::nullopt : spec.strides[axis];
     // Rows apart by their length, and sometimes by more; at an odd pitch where nothing is aligned.
-    if (axis + 1 < rank) {
+    if (axis + 1 < rank && !wish.isPacked) {
       next = (next + unit - 1) / unit * unit + (once(3) ? unit : 0);
-      if (layout < 2 && next % 2 == 0)
+      if (wish.layout < 2 && next % 2 == 0)
         ++next;
     }
     tensor.strides[axis] = clause.value_or(next);
     next = std::max(next, tensor.strides[axis] * std::max<int64_t>(tensor.extents[axis], 1));
-    if (axis + 1 == rank && clause && layout == 0)
+    if (axis + 1 == rank && clause && isApart)
       next = tensor.strides[axis] * std::max<int64_t>(tensor.extents[axis], 1);
   }
   // In front of the tensor and behind it: what must stay as it is. Aligned as asked, and no better.
-  tensor.offset = static_cast<uint64_t>((unit + spec.align - 1) / spec.align * spec.align);
+  const int64_t front = wish.isPacked ? 128 : unit;
+  tensor.offset = static_cast<uint64_t>((front + spec.align - 1) / spec.align * spec.align);
   uint64_t last = tensor.offset;
   for (size_t axis = 0; axis < rank; ++axis)
     last += static_cast<uint64_t>(std::max<int64_t>(tensor.extents[axis], 1) - 1) *
             static_cast<uint64_t>(tensor.strides[axis]);
   tensor.elements = last + 1 + 64;
+  if (wish.isSplit && rank > 0)
+    splitLeading(tensor);
   return tensor;
 }
 
@@ -145,35 +165,78 @@ void CheckDrawer::chooseValues(bundle::SelfCheck &check, size_t first,
       tensor.below = INT32_MAX;
       for (const Size *size : indexed)
         tensor.below = std::min(tensor.below, evaluate(*size, dims).value_or(0));
-    } else if (isSpecial && isFloatInput(index) && program.reductions.empty()) {
+    } else if (!isFloatInput(index)) {
+      continue;
+    } else if (wish.choice == Choice::All) {
+      tensor.values = wish.values;
+    } else if (wish.choice == Choice::Specials && program.reductions.empty()) {
       tensor.values = isLarge ? bundle::Values::AnyBits : bundle::Values::Mixed;
-    } else if (isSpecial && isFloatInput(index) && isLarge) {
+    } else if (wish.choice == Choice::Specials && isLarge) {
       tensor.values = bundle::Values::Mixed;
     }
   }
 }
 
+plan::ParameterValue CheckDrawer::drawParameter(const plan::ParameterSpec &spec) {
+  static constexpr std::array<double, 4> floats = {0.75, 1e-6, 0.0, 3.5};
+  plan::ParameterValue value;
+  value.dtype = spec.dtype;
+  value.given = !spec.defaultBits || (wish.drawsParameters && once(2));
+  if (!value.given)
+    return value;
+  const double number = wish.drawsParameters ? floats[below(floats.size())] : floats[0];
+  value.bits = plan::isInteger(spec.dtype)
+                   ? 2
+                   : scalar::convert(ScalarType::F64, scalarType(spec.dtype),
+                                     std::bit_cast<uint64_t>(number));
+  return value;
+}
+
+/// Lays each output that may alias an input on it.
+void CheckDrawer::putInPlace(bundle::SelfCheck &check, size_t first) const {
+  for (size_t index = 0; index < contract.tensors.size(); ++index) {
+    const int16_t input = contract.tensors[index].mayAlias;
+    if (input < 0)
+      continue;
+    bundle::CheckTensor &output = check.tensors[first + index];
+    const bundle::Values values = output.values;
+    output = check.tensors[first + static_cast<size_t>(input)];
+    output.values = values;
+    output.below = 0;
+    output.inPlaceOf = input;
+  }
+}
+
+std::vector<unsigned> CheckDrawer::rowDims() const {
+  std::vector<unsigned> dims;
+  for (unsigned dim = 0; dim < roles.size(); ++dim)
+    if (!program.dims[dim].fixed && !program.dims[dim].definition &&
+        roles[dim] == (hasMatrix ? Role::Rows : Role::Length))
+      dims.push_back(dim);
+  return dims;
+}
+
 std::optional<bundle::SelfCheck> CheckDrawer::draw(unsigned attempt) {
-  engine.seed(attempt);
-  layout = attempt / kAttemptsOfLayout;
   const unsigned turn = attempt % kAttemptsOfLayout;
-  isSpecial = turn % 2 == 1;
   // Some thousand results of some ten thousand elements, enough to fill a few blocks of any
   // schedule; other numbers once those were tried in vain.
-  const uint64_t most = uint64_t(48000) << (turn / 40), least = 3000 >> (turn / 16);
+  Wish next;
+  next.seed = attempt;
+  next.layout = attempt / kAttemptsOfLayout;
+  next.choice = turn % 2 == 1 ? Choice::Specials : Choice::Finite;
+  next.isInPlace = turn % 4 == 3;
+  next.most = uint64_t(48000) << (turn / 40);
+  next.least = 3000 >> (turn / 16);
+  return draw(next);
+}
+
+std::optional<bundle::SelfCheck> CheckDrawer::draw(const Wish &wanted) {
+  wish = wanted;
+  engine.seed(wish.seed);
   bundle::SelfCheck check;
-  check.seed = attempt + 1;
-  for (const plan::ParameterSpec &parameter : contract.parameters) {
-    plan::ParameterValue value;
-    value.dtype = parameter.dtype;
-    value.given = !parameter.defaultBits;
-    if (value.given)
-      value.bits = plan::isInteger(parameter.dtype)
-                       ? 2
-                       : scalar::convert(ScalarType::F64, scalarType(parameter.dtype),
-                                         std::bit_cast<uint64_t>(0.75));
-    check.parameters.push_back(value);
-  }
+  check.seed = wish.seed + 1;
+  for (const plan::ParameterSpec &parameter : contract.parameters)
+    check.parameters.push_back(drawParameter(parameter));
   uint64_t elements = 0, results = 0;
   for (unsigned member = 0; member < (contract.each ? 3u : 1u); ++member) {
     plan::Binding binding{};
@@ -192,8 +255,10 @@ std::optional<bundle::SelfCheck> CheckDrawer::draw(unsigned attempt) {
       results += contract.tensors[index].isOutput ? count : 0;
     }
     chooseValues(check, first, binding);
+    if (wish.isInPlace)
+      putInPlace(check, first);
   }
-  if (elements > most || results < least)
+  if (elements > wish.most || results < wish.least)
     return std::nullopt;
   return check;
 }

@@ -7,9 +7,13 @@
 #include "codegen/driver/Driver.h"
 #include "dsl/scalar/Format.h"
 #include "runtime/bundle/Bundle.h"
+#include "runtime/evidence/Record.h"
 #include "runtime/json/Writer.h"
 
 #include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
 
 namespace h3 {
 namespace {
@@ -18,6 +22,7 @@ using namespace bundle;
 
 struct InspectOptions {
   std::string path;
+  std::string evidence; ///< a folder with a folder for each target; empty: say nothing of it
   bool json = false;
 };
 
@@ -101,25 +106,71 @@ void printImage(const Contents &contents, std::optional<uint32_t> index) {
              image.ptxVersion % 10, toHex(image.digest));
 }
 
-void printSet(const Contents &contents, const OperatorSet &set) {
+/// The records that \p folder has for a target, `FOLDER/TARGET/*.record.json`. False after an
+/// error, which is printed.
+bool readRecords(const std::string &folder, const std::string &target,
+                 std::vector<evidence::Record> &records) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder + "/" + target, error))
+    if (entry.path().string().ends_with(".record.json"))
+      paths.push_back(entry.path().string());
+  std::ranges::sort(paths);
+  for (const std::string &path : paths) {
+    auto record = evidence::readRecordFile(path);
+    if (!record) {
+      printError(record.error().message);
+      return false;
+    }
+    records.push_back(std::move(*record));
+  }
+  return true;
+}
+
+void printProof(const Proof &proof) {
+  uint64_t calls = 0;
+  for (const ProvedVariant &variant : proof.variants) {
+    calls += variant.calls;
+    if (!variant.problem.empty())
+      fmt::print("      {} not proved: {}\n", variant.name,
+                 variant.problem.substr(0, variant.problem.find('\n')));
+  }
+  if (proof.isProved())
+    fmt::print("      proved{}, {} sizes and layouts\n",
+               proof.allRows.empty() ? "" : ": all numbers of " + joined(proof.allRows), calls);
+}
+
+void printSet(const Contents &contents, const OperatorSet &set,
+              const std::vector<evidence::Record> *records) {
   fmt::print("\n{} ({}, compute capability {}.{}): {}\n", set.target, set.backend, set.major,
-             set.minor, set.enabled ? "enabled" : "disabled");
+             set.minor,
+             records       ? evidence::text(standingOf(contents, set, *records), set.enabled)
+             : set.enabled ? "enabled"
+                           : "disabled");
   if (!set.missing.empty())
     fmt::print("  incomplete, does not serve: without {}\n", joined(set.missing));
   for (const std::vector<Operator> *list : {&set.operators, &set.probes})
     for (const Operator &op : *list) {
       printImage(contents, op.cubin);
       printImage(contents, op.ptx);
+      if (op.audit)
+        fmt::print("    audit: {}\n",
+                   op.audit->fault.empty()
+                       ? fmt::format("{} instructions of {} kernels accounted for",
+                                     op.audit->instructions, op.audit->kernels)
+                       : "not accounted for: " + op.audit->fault);
       for (const Instance &instance : op.instances) {
         std::vector<std::string> names;
         for (const plan::Variant &variant : instance.plan.variants)
           names.push_back(variant.name);
         fmt::print("    {}: {}\n", titleOf(instance.plan), joined(names));
+        if (instance.proof)
+          printProof(*instance.proof);
       }
     }
 }
 
-void printText(const InspectOptions &options, const Bundle &opened) {
+bool printText(const InspectOptions &options, const Bundle &opened) {
   const Contents &contents = opened.contents();
   fmt::print("{}: operator set {}, {} operators for {} targets\n", options.path, contents.name,
              contents.operators.size(), contents.sets.size());
@@ -127,8 +178,13 @@ void printText(const InspectOptions &options, const Bundle &opened) {
              contents.assembler.empty() ? ", PTX only" : " with ptxas " + contents.assembler);
   fmt::print("sha256 {}\n", toHex(opened.digest()));
   printOperators(contents);
-  for (const OperatorSet &set : contents.sets)
-    printSet(contents, set);
+  for (const OperatorSet &set : contents.sets) {
+    std::vector<evidence::Record> records;
+    if (!options.evidence.empty() && !readRecords(options.evidence, set.target, records))
+      return false;
+    printSet(contents, set, options.evidence.empty() ? nullptr : &records);
+  }
+  return true;
 }
 
 void printJson(const Bundle &opened) {
@@ -150,8 +206,8 @@ ExitCode inspect(const InspectOptions &options) {
   }
   if (options.json)
     printJson(*opened);
-  else
-    printText(options, *opened);
+  else if (!printText(options, *opened))
+    return ExitCode::BadInput;
   return ExitCode::Good;
 }
 
@@ -162,6 +218,11 @@ void registerInspect(CLI::App &app, Outcome outcome) {
   CLI::App *command = app.add_subcommand("inspect", "Say what a bundle holds");
   command->add_option("FILE", options->path, "The bundle")->required();
   command->add_flag("--json", options->json, "The manifest, as JSON");
+  command
+      ->add_option("--evidence", options->evidence,
+                   "Say what is validated, by the records in DIR/TARGET")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   command->callback([options, outcome] { *outcome = inspect(*options); });
 }
 

@@ -6,6 +6,7 @@
 #include "codegen/driver/bundle/OperatorSetFile.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 
@@ -30,6 +31,7 @@ public:
         readStatement(words);
       at = end + 1;
     }
+    checkShapes();
     const uint32_t last = static_cast<uint32_t>(text.size());
     if (diagnostics.empty() && set.operators.empty())
       error({&file, last, last}, "the set has no operator", "add a line 'operator NAME'");
@@ -93,9 +95,11 @@ private:
       readOperator(words);
     else if (first.text == "target")
       readTarget(words);
+    else if (first.text == "shape")
+      readShape(words);
     else
-      error(first.range,
-            "expected 'set', 'operator' or 'target', found '" + std::string(first.text) + "'");
+      error(first.range, "expected 'set', 'operator', 'target' or 'shape', found '" +
+                             std::string(first.text) + "'");
   }
 
   void readName(const std::vector<Word> &words) {
@@ -139,6 +143,34 @@ private:
                          std::string(earlier.target->name) + "' serves",
                      "a set has one target for a compute capability");
     set.targets.push_back({target, words[2].text == "enabled"});
+  }
+
+  void readShape(const std::vector<Word> &words) {
+    if (words.size() < 3)
+      return error({&file, words.front().range.begin, words.back().range.end},
+                   "expected 'shape OPERATOR DIM=SIZE ...'");
+    OperatorSetFile::Shape shape{
+        std::string(words[1].text), {}, {&file, words[1].range.begin, words.back().range.end}};
+    for (size_t i = 2; i < words.size(); ++i) {
+      const std::string_view text = words[i].text;
+      const size_t equals = std::min(text.find('='), text.size());
+      const char *begin = text.data() + std::min(equals + 1, text.size());
+      const char *end = text.data() + text.size();
+      int64_t size = 0;
+      const auto [stop, code] = std::from_chars(begin, end, size);
+      if (equals == 0 || begin == end || code != std::errc() || stop != end || size < 1)
+        return error(words[i].range, "expected DIM=SIZE, found '" + std::string(text) + "'");
+      shape.dims.emplace_back(text.substr(0, equals), size);
+    }
+    set.shapes.push_back(std::move(shape));
+  }
+
+  /// Shapes may stand in front of their operators.
+  void checkShapes() {
+    for (const OperatorSetFile::Shape &shape : set.shapes)
+      if (std::ranges::find(set.operators, shape.op, &OperatorSetFile::Operator::name) ==
+          set.operators.end())
+        error(shape.range, "the set has no operator '" + shape.op + "'");
   }
 
   const SourceFile &file;

@@ -11,6 +11,7 @@
 //   operator relu from unary.spec           the same of another file
 //   target sm_90 enabled                    it may serve devices of this capability
 //   target sm_100 disabled                  compiled, and served only where a host enables it
+//   shape swiglu rows=1797 d=8192           sizes that hosts call it with: evidence covers them
 //
 // Paths are relative to the file's folder.
 //
@@ -23,6 +24,7 @@
 #include "dsl/syntax/Diagnostic.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace h3 {
@@ -40,6 +42,12 @@ struct OperatorSetFile {
     bool enabled = false;
   };
   std::vector<Target> targets; ///< sorted by name; no two have one capability
+  struct Shape {
+    std::string op; ///< one of the operators
+    std::vector<std::pair<std::string, int64_t>> dims;
+    SourceRange range;
+  };
+  std::vector<Shape> shapes; ///< in the file's order; dims are as they are written
 };
 
 /// Reads \p file, whose text is there. Nothing after an error.

@@ -27,7 +27,7 @@ struct Free {
   void operator()(std::byte *memory) const { std::free(memory); }
 };
 
-/// The memory of one tensor, aligned as a device's.
+/// The memory of a call, aligned as a device's.
 struct Buffer {
   explicit Buffer(uint64_t bytes)
       : memory(static_cast<std::byte *>(std::aligned_alloc(256, (bytes + 255) / 256 * 256))),
@@ -37,17 +37,15 @@ struct Buffer {
   std::span<std::byte> bytes;
 };
 
-/// Runs \p check on the interpreter and keeps the digest of its outputs. False with \p error set.
+} // namespace
+
 bool interpretCheck(const Program &program, const plan::OperatorPlan &contract, SelfCheck &check,
                     std::string &error) {
-  std::vector<Buffer> buffers;
-  std::vector<plan::Tensor> tensors;
-  for (size_t index = 0; index < check.tensors.size(); ++index) {
-    const Buffer &buffer = buffers.emplace_back(bufferBytes(contract, check, index));
-    fillBuffer(contract, check, index, buffer.bytes);
-    tensors.push_back(
-        tensorOf(contract, check, index, reinterpret_cast<uint64_t>(buffer.memory.get())));
-  }
+  const bundle::CheckLayout layout = layoutOf(contract, check);
+  const Buffer memory(layout.bytes);
+  fill(contract, check, layout, memory.bytes);
+  const std::vector<plan::Tensor> tensors =
+      tensorsOf(contract, check, layout, reinterpret_cast<uint64_t>(memory.memory.get()));
   const size_t count = program.tensors.size();
   for (size_t member = 0; member < tensors.size(); member += count) {
     const auto bound =
@@ -74,23 +72,34 @@ bool interpretCheck(const Program &program, const plan::OperatorPlan &contract, 
       return false;
     }
   }
-  std::vector<std::span<const std::byte>> bytes;
-  for (const Buffer &buffer : buffers)
-    bytes.push_back(buffer.bytes);
-  check.outputs = digestOfOutputs(contract, check, bytes);
+  check.outputs = digestOfOutputs(contract, check, layout, memory.bytes);
   return true;
 }
 
-bool hasSpecials(const SelfCheck &check) {
-  return std::ranges::any_of(check.tensors, [](const bundle::CheckTensor &tensor) {
-    return tensor.values == bundle::Values::Mixed || tensor.values == bundle::Values::AnyBits;
-  });
+namespace {
+
+/// What a variant has one check of each: numbers, what is none too, and a call in place.
+enum Kind : uint8_t { kNumbers, kSpecials, kInPlace, kKinds };
+
+Kind kindOf(const SelfCheck &check) {
+  if (std::ranges::any_of(check.tensors,
+                          [](const bundle::CheckTensor &tensor) { return tensor.inPlaceOf >= 0; }))
+    return kInPlace;
+  return std::ranges::any_of(check.tensors,
+                             [](const bundle::CheckTensor &tensor) {
+                               return tensor.values == bundle::Values::Mixed ||
+                                      tensor.values == bundle::Values::AnyBits;
+                             })
+             ? kSpecials
+             : kNumbers;
 }
 
-/// Which of the kept checks each variant of each target has: one without and one with specials.
+/// Which of the kept checks each variant of each target has: one of each kind.
 class Coverage {
 public:
-  explicit Coverage(std::span<bundle::Instance *const> targets) {
+  /// \p canBeInPlace: the operator has outputs that may alias inputs.
+  Coverage(std::span<bundle::Instance *const> targets, bool canBeInPlace)
+      : kinds(canBeInPlace ? kKinds : kInPlace) {
     for (bundle::Instance *instance : targets) {
       instance->checksOfVariant.assign(instance->plan.variants.size(), {});
       for (size_t v = 0; v < instance->plan.variants.size(); ++v)
@@ -102,7 +111,7 @@ public:
   bool offer(const SelfCheck &check, uint32_t index) {
     bool isTaken = false;
     for (Row &row : rows) {
-      bool &slot = row.has[hasSpecials(check)];
+      bool &slot = row.has[kindOf(check)];
       if (slot || !checkFor(row.alone, 0, check).empty())
         continue;
       slot = isTaken = true;
@@ -112,7 +121,9 @@ public:
   }
 
   bool isComplete() const {
-    return std::ranges::all_of(rows, [](const Row &row) { return row.has[0] && row.has[1]; });
+    return std::ranges::all_of(rows, [&](const Row &row) {
+      return std::ranges::all_of(std::span(row.has).first(kinds), std::identity());
+    });
   }
 
 private:
@@ -120,8 +131,9 @@ private:
     bundle::Instance *instance;
     size_t variant;
     plan::OperatorPlan alone; ///< the instance's with this variant
-    std::array<bool, 2> has;
+    std::array<bool, kKinds> has;
   };
+  const size_t kinds; ///< that there are
   std::vector<Row> rows;
 };
 
@@ -162,7 +174,9 @@ std::optional<std::vector<SelfCheck>> makeSelfChecks(const Program &program,
   if (!contract)
     return std::nullopt;
   CheckDrawer drawer(program, *contract);
-  Coverage coverage(targets);
+  const bool canBeInPlace = std::ranges::any_of(
+      contract->tensors, [](const plan::TensorSpec &tensor) { return tensor.mayAlias >= 0; });
+  Coverage coverage(targets, canBeInPlace);
   std::vector<SelfCheck> kept;
   for (unsigned attempt = 0; !coverage.isComplete() && attempt < CheckDrawer::kAttempts;
        ++attempt) {

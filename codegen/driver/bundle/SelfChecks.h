@@ -5,8 +5,9 @@
 //
 // The self-checks of one type instance of an operator: calls that between them are served by every
 // variant of every target, with what the reference interpreter computes for them. A variant gets
-// two calls, one of finite numbers and one with everything else among them, drawn from the worst
-// aligned layout upwards: the first that it serves, so that it runs on what it was made for.
+// two calls, one of finite numbers and one with everything else among them, and a third in place
+// where outputs may be in place of inputs, drawn from the worst aligned layout upwards: the first
+// that it serves, so that it runs on what it was made for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,11 @@ makeSelfChecks(const Program &program, std::span<bundle::Instance *const> target
 std::optional<std::vector<bundle::SelfCheck>>
 makeProbeChecks(const Program &program, std::span<bundle::Instance *const> targets,
                 std::string &error);
+
+/// Runs \p check on the reference interpreter and keeps the digest of its outputs. False with \p
+/// error set.
+bool interpretCheck(const Program &program, const plan::OperatorPlan &contract,
+                    bundle::SelfCheck &check, std::string &error);
 
 /// The named approximations that \p program uses, sorted: "ex2.approx.ftz".
 std::vector<std::string> approximationsOf(const Program &program);

@@ -14,7 +14,7 @@
 
 #include "dsl/scalar/SpecialFunctions.h"
 #include "dsl/scalar/FloatFormat.h"
-#include "runtime/cuda/Session.h"
+#include "runtime/cuda/Objects.h"
 
 #include <fmt/core.h>
 
@@ -55,9 +55,8 @@ constexpr Function functions[] = {
 constexpr uint64_t inputs = uint64_t(1) << 32, chunk = uint64_t(1) << 28;
 constexpr unsigned blockThreads = 256;
 
-std::string kernel(const Function &function, const cuda::Session &session) {
-  const cuda::Capability capability = session.capability();
-  return fmt::format(R"(.version 8.0
+std::string kernel(const Function &function, cuda::Capability capability) {
+  return fmt::format(R"(.version {}
 .target sm_{}{}
 .address_size 64
 .visible .entry all(.param .u64 out, .param .u32 first)
@@ -76,7 +75,8 @@ std::string kernel(const Function &function, const cuda::Session &session) {
   ret;
 }}
 )",
-                     capability.major, capability.minor, blockThreads, function.instruction);
+                     capability.major >= 10 ? "8.8" : "7.8", capability.major, capability.minor,
+                     blockThreads, function.instruction);
 }
 
 /// FNV-1a over 32-bit words.
@@ -121,44 +121,90 @@ void compare(const Function &function, uint64_t from, std::span<const uint32_t> 
   }
 }
 
-std::optional<cuda::Failure> run(cuda::Session &session, const Function &function,
-                                 Outcome &outcome) {
-  session.releaseMemory();
-  auto address = session.allocate(chunk * sizeof(uint32_t), 0xA5);
-  if (!address)
-    return address.error();
-  const std::string text = kernel(function, session);
-  // The driver takes PTX with its NUL as it takes a cubin.
-  const auto image = std::as_bytes(std::span(text.c_str(), text.size() + 1));
+/// The one device, with memory for a chunk of results.
+struct Device {
+  cuda::ContextRef context;
+  cuda::Stream stream;
+  cuda::DeviceBuffer buffer;
+};
+
+/// The kernel of \p text, assembled by the driver. It stays loaded.
+cuda::Result<cuda::CUfunction> load(const Device &device, const std::string &text) {
+  cuda::CUfunction function = nullptr;
+  const cuda::DriverApi &api = device.context->api();
+  auto failure = device.context->inside([&]() -> std::optional<cuda::Failure> {
+    const cuda::Driver &driver = device.context->driver();
+    cuda::CUmodule module = nullptr;
+    if (auto failed = driver.check(api.moduleLoadData(&module, text.c_str()), "cuModuleLoadData"))
+      return failed;
+    return driver.check(api.moduleGetFunction(&function, module, "all"), "cuModuleGetFunction");
+  });
+  if (failure)
+    return *failure;
+  return function;
+}
+
+std::optional<cuda::Failure> run(const Device &device, cuda::Capability capability,
+                                 const Function &function, Outcome &outcome) {
+  auto loaded = load(device, kernel(function, capability));
+  if (!loaded)
+    return loaded.error();
   std::vector<uint32_t> results(chunk);
   for (uint64_t from = 0; from < inputs; from += chunk) {
     plan::Launch launch;
     launch.grid = {static_cast<uint32_t>(chunk / blockThreads), 1, 1};
     launch.block = {blockThreads, 1, 1};
     launch.argumentCount = 2;
-    launch.arguments[0] = {*address, 8};
+    launch.arguments[0] = {device.buffer.address(), 8};
     launch.arguments[1] = {from, 4};
-    if (auto failure = session.run(image, "all", launch))
+    if (auto failure = cuda::launch(*device.context, *loaded, launch, device.stream))
       return failure;
-    if (auto failure = session.download(*address, std::as_writable_bytes(std::span(results))))
+    if (auto failure =
+            device.buffer.download(std::as_writable_bytes(std::span(results)), device.stream))
+      return failure;
+    if (auto failure = device.stream.synchronize())
       return failure;
     compare(function, from, results, outcome);
   }
   return {};
 }
 
+cuda::Result<Device> open(std::shared_ptr<const cuda::Driver> driver) {
+  auto context = cuda::PrimaryContext::retain(std::move(driver), 0);
+  if (!context)
+    return context.error();
+  auto stream = cuda::Stream::create(*context);
+  if (!stream)
+    return stream.error();
+  auto buffer = cuda::DeviceBuffer::allocate(*context, chunk * sizeof(uint32_t));
+  if (!buffer)
+    return buffer.error();
+  return Device{*context, std::move(*stream), std::move(*buffer)};
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   const std::vector<std::string_view> wanted(argv + 1, argv + argc);
-  auto session = cuda::Session::open(0);
-  if (!session) {
-    fmt::print(stderr, "h3_special_functions: skipped: {}\n", session.error().message);
+  const auto skip = [](const cuda::Failure &failure) {
+    fmt::print(stderr, "h3_special_functions: skipped: {}\n", failure.message);
     return 3;
-  }
-  fmt::print("{} (sm_{}{}), driver {}.{}, {} inputs each\n", session->deviceName(),
-             session->capability().major, session->capability().minor,
-             session->driverVersion() / 1000, session->driverVersion() % 1000 / 10, inputs);
+  };
+  auto driver = cuda::Driver::load();
+  if (!driver)
+    return skip(driver.error());
+  auto capability = (*driver)->capability(0);
+  if (!capability)
+    return skip(capability.error());
+  auto device = open(*driver);
+  if (!device)
+    return skip(device.error());
+  auto version = (*driver)->version();
+  auto name = (*driver)->deviceName(0);
+  if (!version || !name)
+    return skip(version ? name.error() : version.error());
+  fmt::print("{} (sm_{}{}), driver for CUDA {}.{}, {} inputs each\n", *name, capability->major,
+             capability->minor, *version / 1000, *version % 1000 / 10, inputs);
   int status = 0;
   size_t ran = 0;
   for (const Function &function : functions) {
@@ -167,7 +213,7 @@ int main(int argc, char **argv) {
     ++ran;
     const auto start = std::chrono::steady_clock::now();
     Outcome outcome;
-    if (auto failure = run(*session, function, outcome)) {
+    if (auto failure = run(*device, *capability, function, outcome)) {
       fmt::print("{:<22} {}\n", function.instruction, failure->message);
       status = 1;
       continue;

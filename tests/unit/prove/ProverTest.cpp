@@ -196,6 +196,21 @@ TEST(ProverMutants, OfReciprocalsAreCaught) {
   EXPECT_FALSE(large.notAllRows.empty());
 }
 
+/// Code that only calls with 2^32 vectors and more, or with 2^32 rows and more, reach.
+TEST(ProverMutants, BeyondThirtyTwoBitsAreCaught) {
+  auto compiled = compileOne("gated_residual", true, "f16_v16_i64");
+  ASSERT_TRUE(compiled);
+  prove::KernelProof whole = proofOf(*compiled, compiled->text);
+  EXPECT_EQ(whole.verdict, prove::Verdict::Proved) << whole.problem;
+  ASSERT_FALSE(whole.allRows.empty());
+  EXPECT_TRUE(whole.allRows.front().starts_with("batch, ")) << whole.allRows.front();
+  expectVerdicts(*compiled, {{"remainder for the first quotient", R"(div\.u64)", "rem.u64", fault},
+                             {"remainder for the second quotient", R"((div\.u64[^]*?)div\.u64)",
+                              "$1rem.u64", fault},
+                             {"the wrong quotient where both are small",
+                              R"(div\.u32 (\s*%r\d+, %r\d+), (%r\d+);)", "div.u32 $1, 1;", fault}});
+}
+
 TEST(ProverMutants, OfBlocksAreCaught) {
   auto compiled = compileOne(R"(
 order tree = (_, warp: 4, lane: 32, _: 4) then halving lane then halving warp
@@ -219,6 +234,24 @@ op sums {
                   {"wrong warp's sum", R"((ld\.shared\.b32 .*\[.*)\];)", "$1+4];", notEqual},
                   {"skipped stage", R"(add\.rn\.f32 (\s*%r\d+), (%r\d+), %r\d+;)",
                    "mov.b32 $1, $2;", notEqual}});
+}
+
+/// A plan without the kernel for single elements.
+TEST(ProverMutants, OfPlansAreCaught) {
+  auto compiled = compileOne("swiglu", true, "f16_v16_i32");
+  ASSERT_TRUE(compiled);
+  auto module = ptx::read(compiled->text);
+  ASSERT_TRUE(module);
+  prove::Subject subject;
+  subject.program = &compiled->program();
+  subject.plan = &compiled->plan;
+  subject.module = &*module;
+  subject.canonicalNaN = [](std::string_view) { return false; };
+  EXPECT_EQ(prove::prove(subject).unserved, "") << "it was not asked for";
+  subject.hasAllVariants = true;
+  prove::Proof proof = prove::prove(subject);
+  EXPECT_TRUE(proof.unserved.starts_with("no variant takes the call ")) << proof.unserved;
+  EXPECT_EQ(proof.verdict(), notProvable);
 }
 
 TEST(ProverMutants, OfNaNsAreCaught) {

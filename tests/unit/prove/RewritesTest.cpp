@@ -73,6 +73,10 @@ public:
     }
     case TermOp::Canonical:
       return canonical(t.type, a());
+    case TermOp::Extract:
+      return (a() >> t.imm) & ((Bits(1) << t.width) - 1);
+    case TermOp::Equal:
+      return a() == b();
     case TermOp::Select:
       return a() ? b() : c();
     case TermOp::And:
@@ -263,6 +267,23 @@ TEST_P(Rewrites, KeepEveryBit) {
         return t.ffma(type, t.constant(width, number(type, 3)), t.constant(width, 0), x[0]);
       },
       [&](Evaluator &e, Values x) { return e.of(type).fma(number(type, 3), 0, x[0], nearest); });
+  const Bits nan = scalar::canonicalNaN(type);
+  check(
+      Rewrite::NaNOperand, type, 1,
+      [&](TermStore &t, Ids x) { return t.fadd(type, t.constant(width, nan), x[0]); },
+      [&](Evaluator &e, Values x) { return e.of(type).add(x[0], nan, nearest); });
+  check(
+      Rewrite::NaNOperand, type, 1,
+      [&](TermStore &t, Ids x) { return t.fmul(type, x[0], t.constant(width, nan)); },
+      [&](Evaluator &e, Values x) { return e.of(type).mul(x[0], nan, nearest); });
+  check(
+      Rewrite::NaNOperand, type, 1,
+      [&](TermStore &t, Ids x) { return t.fdiv(type, x[0], t.constant(width, nan)); },
+      [&](Evaluator &e, Values x) { return e.of(type).div(x[0], nan, nearest); });
+  check(
+      Rewrite::NaNOperand, type, 2,
+      [&](TermStore &t, Ids x) { return t.ffma(type, x[0], x[1], t.constant(width, nan)); },
+      [&](Evaluator &e, Values x) { return e.of(type).fma(x[0], x[1], nan, nearest); });
   check(
       Rewrite::IsNaN, type, 1,
       [&](TermStore &t, Ids x) {
@@ -334,6 +355,38 @@ TEST_P(WidenedRewrites, KeepEveryBit) {
 
 INSTANTIATE_TEST_SUITE_P(Types, WidenedRewrites, testing::Values(ScalarType::F16, ScalarType::BF16),
                          [](const auto &info) { return std::string(name(info.param)); });
+
+/// The magnitude that is e4m3's NaN is named by a mask or by its seven bits.
+TEST(Rewrites, OfNaNsOfE4M3KeepEveryBit) {
+  const ScalarType f16 = ScalarType::F16, e4m3 = ScalarType::E4M3;
+  for (bool byBits : {false, true}) {
+    TermStore t;
+    TermId narrow = t.convert(f16, e4m3, t.input(0, 0, 16));
+    TermId isNaN = byBits ? t.compare(TermOp::Equal, t.extract(narrow, 0, 7), t.constant(7, 0x7F))
+                          : t.compare(TermOp::Equal, t.bitAnd(narrow, t.constant(8, 0x7F)),
+                                      t.constant(8, 0x7F));
+    TermId made = t.select(isNaN, t.constant(8, 0x7F), narrow);
+    EXPECT_GT(t.rewrites()[static_cast<size_t>(Rewrite::CanonicalNaN)], 0u);
+    Evaluator value(t);
+    for (Bits bits : allOf16()) {
+      value.inputs = {bits};
+      Bits plain = value.of(e4m3).convert(f16, bits, nearest);
+      ASSERT_EQ(value(made), (plain & 0x7F) == 0x7F ? 0x7F : plain) << bits;
+    }
+    // Another magnitude, other bits, or a value that may be any byte are no such test.
+    TermId other = t.input(0, 1, 8);
+    auto isNoTest = [&](TermId condition, TermId of) {
+      TermId select = t.select(condition, t.constant(8, 0x7F), of);
+      return t[select].op == TermOp::Select;
+    };
+    EXPECT_TRUE(
+        isNoTest(t.compare(TermOp::Equal, t.extract(narrow, 0, 7), t.constant(7, 0x7E)), narrow));
+    EXPECT_TRUE(
+        isNoTest(t.compare(TermOp::Equal, t.extract(narrow, 1, 7), t.constant(7, 0x7F)), narrow));
+    EXPECT_TRUE(
+        isNoTest(t.compare(TermOp::Equal, t.extract(other, 0, 7), t.constant(7, 0x7F)), other));
+  }
+}
 
 /// What must not be equal: each of these differs from the other side of a rewrite by its condition.
 TEST(RewriteConditions, AreChecked) {

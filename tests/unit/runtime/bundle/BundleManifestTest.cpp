@@ -73,7 +73,7 @@ TEST(BundleManifest, WhatCannotBeIsRefused) {
     const std::string found = error(from, to);
     EXPECT_NE(found.find(text), std::string::npos) << from << " -> " << to << ": " << found;
   };
-  expect("\"format\":1", "\"format\":2", "'format' is 2, expected 1 to 1");
+  expect("\"format\":2", "\"format\":3", "'format' is 3, expected 2 to 2");
   expect("\"compiler\"", "\"comqiler\"", "expected the field 'compiler', found 'comqiler'");
   expect("\"kind\":\"ptx\"", "\"kind\":\"elf\"", "there is no kind 'elf'");
   expect("\"bytes\":14", "\"bytes\":13", "padding is not zero");
@@ -99,11 +99,11 @@ TEST(BundleManifest, WhatCannotBeIsRefused) {
          "variant v16_i32, check 1: declined: no_variant");
   expect("\"elements\":136", "\"elements\":127", "is not in its buffer");
   expect("\"elements\":136", "\"elements\":67108864", "has more than 67108864 bytes");
-  expect("\"extents\":[4,32]", "\"extents\":[0,32]", "is not in its buffer");
+  expect("\"extents\":[4,32]", "\"extents\":[0,32]", "the contract says rows = 0");
   expect("\"extents\":[4,32]", "\"extents\":[4,31]", "declined");
   expect("\"strides\":[32,1]", "\"strides\":[32]", "is not in its buffer");
   expect("\"seed\":\"1\"", "\"seed\":\"01\"", "shortest form");
-  expect("\"values\":\"mixed\"", "\"values\":\"finite\"", "'values' is none of");
+  expect("\"values\":\"mixed\"", "\"values\":\"finite\"", "'values' is no distribution");
   expect("\"values\":\"mixed\"", "\"values\":\"index\"", "go together");
   expect("[\"f32\",\"3f800000\"]", "[\"f16\",\"3f800000\"]", "declined: parameter");
   expect("\"type_arguments\":[\"f16\"]", "\"type_arguments\":[\"f32\"]", "of other types");
@@ -111,6 +111,64 @@ TEST(BundleManifest, WhatCannotBeIsRefused) {
   expect("[\"dim\",\"d\"]", "[\"dim\",\"e\"]", "there is no dim 'e'");
   expect("\"floordiv\"", "\"floordib\"", "expected an expression");
   expect("\"entry\":\"", "\"entry\":7,\"g\":\"", "'entry' is a number");
+}
+
+/// Proofs and audits come back as they were, and are of the very images of the bundle.
+TEST(BundleManifest, ProofsAndAuditsAreOfTheBundlesImages) {
+  const std::string file = smallBundle();
+  const auto bundle = Bundle::open(std::as_bytes(std::span(file)));
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  Contents contents = bundle->contents();
+  Operator *op = nullptr;
+  for (OperatorSet &set : contents.sets)
+    for (Operator &each : set.operators)
+      if (each.cubin && each.ptx)
+        op = &each;
+  ASSERT_TRUE(op);
+  Proof proof;
+  proof.prover = 1;
+  proof.spec = sha256({});
+  proof.ptx = contents.images[*op->ptx].digest;
+  proof.allRows = {"heads", "tokens"};
+  for (const plan::Variant &variant : op->instances[0].plan.variants)
+    proof.variants.push_back({variant.name, 31, ""});
+  proof.variants.back().problem = "a \"reason\"";
+  proof.rewrites = {{"commute", 12}, {"half", 3}};
+  op->instances[0].proof = proof;
+  Audit audit;
+  audit.auditor = 1;
+  audit.cubin = contents.images[*op->cubin].digest;
+  audit.ptx = proof.ptx;
+  audit.assembler = "13.0.88";
+  audit.disassembler = "13.2.51";
+  audit.kernels = 6;
+  audit.instructions = 2310;
+  audit.operations = {{"add.f32", 92}};
+  audit.expansions = {{"div.rn.f32", 2}};
+  op->audit = audit;
+  EXPECT_FALSE(op->instances[0].proof->isProved());
+  const auto written = write(contents);
+  ASSERT_TRUE(written) << written.error().message;
+  const auto again = Bundle::open(std::as_bytes(std::span(*written)));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->contents().sets, contents.sets);
+
+  const auto expect = [&](std::string_view text) {
+    const auto refused = write(contents);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find(text), std::string::npos) << refused.error().message;
+  };
+  op->audit->cubin = proof.ptx;
+  expect("audit: it is of other images than the bundle's");
+  op->audit.reset();
+  op->instances[0].proof->ptx = proof.spec;
+  expect("proof: it is of other PTX than the bundle's");
+  op->instances[0].proof = proof;
+  op->instances[0].proof->variants.pop_back();
+  expect("proof: its variants are not the plan's");
+  op->instances[0].proof = proof;
+  op->instances[0].proof->allRows = {"tokens", "heads"};
+  expect("'all_rows' is not sorted");
 }
 
 TEST(BundleManifest, PlansAreReadAsTheyWereWritten) {

@@ -39,9 +39,11 @@ SelfCheck checkOf(Values values, uint64_t elements, int64_t below = 0) {
 
 std::vector<std::byte> bytesOf(DType type, const SelfCheck &check, size_t index = 0) {
   const plan::OperatorPlan p = planOf(type);
-  std::vector<std::byte> buffer(bufferBytes(p, check, index));
-  fillBuffer(p, check, index, buffer);
-  return buffer;
+  const CheckLayout layout = layoutOf(p, check);
+  std::vector<std::byte> memory(layout.bytes);
+  fill(p, check, layout, memory);
+  const auto begin = memory.begin() + static_cast<ptrdiff_t>(layout.offsets[index]);
+  return {begin, begin + static_cast<ptrdiff_t>(bufferBytes(p, check, index))};
 }
 
 std::vector<uint64_t> valuesOf(DType type, const SelfCheck &check) {
@@ -145,14 +147,16 @@ TEST(BundleSelfCheck, IndicesReachBothEndsAndOneBeyond) {
 TEST(BundleSelfCheck, OutputsArePoisonedAndDigestedWhole) {
   const plan::OperatorPlan p = planOf(DType::F16);
   const SelfCheck check = checkOf(Values::Finite, 9);
-  std::vector<std::byte> in = bytesOf(DType::F16, check), out = bytesOf(DType::F16, check, 1);
+  const CheckLayout layout = layoutOf(p, check);
+  std::vector<std::byte> memory(layout.bytes);
+  fill(p, check, layout, memory);
+  const std::span<std::byte> out =
+      std::span(memory).subspan(layout.offsets[1], bufferBytes(p, check, 1));
   for (size_t i = 0; i < out.size(); ++i)
     EXPECT_EQ(out[i], std::byte(i % 2 ? 0x7E : 0x5A));
-  const auto digest = [&] {
-    return digestOfOutputs(p, check, std::vector<std::span<const std::byte>>{in, out});
-  };
+  const auto digest = [&] { return digestOfOutputs(p, check, layout, memory); };
   const Digest before = digest();
-  in[0] ^= std::byte{1};
+  memory[0] ^= std::byte{1};
   EXPECT_EQ(digest(), before);
   for (std::byte &byte : out) {
     byte ^= std::byte{1};

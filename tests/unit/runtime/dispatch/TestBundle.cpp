@@ -192,25 +192,26 @@ static bundle::CheckTensor tensor(int64_t n, int64_t stride, uint64_t offset,
 /// Fills in the digest: the buffers as the operator shall leave them.
 static bundle::SelfCheck checked(const std::string &name, bundle::SelfCheck check) {
   const OperatorPlan plan = planOf(name, "sm_90");
-  std::vector<std::vector<std::byte>> buffers;
-  for (size_t i = 0; i < check.tensors.size(); ++i) {
-    buffers.emplace_back(bundle::bufferBytes(plan, check, i));
-    bundle::fillBuffer(plan, check, i, buffers.back());
-  }
+  const bundle::CheckLayout layout = bundle::layoutOf(plan, check);
+  std::vector<std::byte> memory(layout.bytes);
+  bundle::fill(plan, check, layout, memory);
   for (size_t i = 0; i < check.tensors.size(); i += 2) {
     const bundle::CheckTensor &x = check.tensors[i], &y = check.tensors[i + 1];
+    const auto at = [&](const bundle::CheckTensor &tensor, size_t index, int64_t element) {
+      return &memory[layout.offsets[index] +
+                     4 * (tensor.offset + static_cast<uint64_t>(element * tensor.strides[0]))];
+    };
     for (int64_t e = 0; e < x.extents[0]; ++e) {
       uint32_t v = 0;
-      std::memcpy(&v, &buffers[i][4 * (x.offset + static_cast<uint64_t>(e * x.strides[0]))], 4);
+      std::memcpy(&v, at(x, i, e), 4);
       v = name == "scale"   ? v * static_cast<uint32_t>(check.parameters[0].bits)
           : name == "shift" ? v + 7
           : name == "twice" ? v + v
                             : rootOf(v);
-      std::memcpy(&buffers[i + 1][4 * (y.offset + static_cast<uint64_t>(e * y.strides[0]))], &v, 4);
+      std::memcpy(at(y, i + 1, e), &v, 4);
     }
   }
-  std::vector<std::span<const std::byte>> views(buffers.begin(), buffers.end());
-  check.outputs = bundle::digestOfOutputs(plan, check, views);
+  check.outputs = bundle::digestOfOutputs(plan, check, layout, memory);
   return check;
 }
 
