@@ -40,7 +40,8 @@ Machine machineOf(const Target &target) {
   machine.sharedBytes = 0;
   machine.vectorElements = target.has(Capability::Vectors32Bytes) ? 16 : 8;
   machine.alignsAccesses = false;
-  machine.joinsVectors = true;
+  machine.joinsVectors = machine.masksVectors = true;
+  machine.narrowsIndices = false;
   machine.globalMemory = 0;
   return machine;
 }

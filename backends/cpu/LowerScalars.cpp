@@ -224,15 +224,36 @@ struct LowerScalars : PassWrapper<LowerScalars, OperationPass<>> {
     }
   }
 
-  /// From an integer, with a directed rounding.
+  /// From an integer, toward zero.
   Value converted(ir::ConvertOp op) {
     mlir::Type to = getElementTypeOrSelf(op.getType());
-    if (op.getRounding() == ir::Rounding::NearestEven || !to.isF32() ||
+    if (op.getRounding() == ir::Rounding::NearestEven || !(to.isF32() || to.isF64()) ||
         !isa<IntegerType>(getElementTypeOrSelf(op.getOperand())))
       return {};
     OpBuilder builder(op);
-    Value wide = integerAsF64(builder, op.getLoc(), op.getOperand(), op.getType());
-    return narrowFloat(builder, op.getLoc(), wide, op.getType(), op.getRounding());
+    Location loc = op.getLoc();
+    Value value = op.getOperand();
+    if (to.isF32())
+      return narrowFloat(builder, loc, integerAsF64(builder, loc, value, op.getType()),
+                         op.getType(), op.getRounding());
+    if (getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 64) {
+      // Bits below the 53 leading ones become 0; what is left is exact.
+      Bits bits(builder, loc, op.getType(), 64);
+      Value zero = bits.constant(0);
+      Value isNegative = bits.below(value, zero);
+      Value magnitude = bits.choose(isNegative, bits.sub(zero, value), value);
+      Value keepsZero =
+          LLVM::ConstantOp::create(builder, loc, builder.getI1Type(), builder.getBoolAttr(false));
+      Value zeros =
+          LLVM::CallIntrinsicOp::create(builder, loc, bits.type, builder.getStringAttr("llvm.ctlz"),
+                                        ValueRange{magnitude, keepsZero})
+              .getResult(0);
+      Value dropped =
+          arith::MaxSIOp::create(builder, loc, bits.sub(bits.constant(11), zeros), zero);
+      magnitude = bits.shl(bits.shr(magnitude, dropped), dropped);
+      value = bits.choose(isNegative, bits.sub(zero, magnitude), magnitude);
+    }
+    return arith::SIToFPOp::create(builder, loc, op.getType(), value);
   }
 
   /// In f64 nothing wider is exact: the instruction itself, in an environment of its own.

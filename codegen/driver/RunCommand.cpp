@@ -16,7 +16,7 @@ namespace {
 
 struct RunOptions {
   SpecOptions specs;
-  std::string path, op, backend = "reference", output, ptxas, variant, schedule, target, times;
+  std::string path, op, backend = "cpu", output, ptxas, variant, schedule, target, times;
   unsigned repetitions = 0;
   bool dependentLaunch = false;
   std::vector<std::string> inputs, bindings, expectations, settings;

@@ -167,9 +167,11 @@ std::vector<ir::OrderAttr> ordersOf(const Job &job) {
 class Search {
 public:
   Search(const Job &job, unsigned accessBytes, const RowClass &rows, const Machine &machine)
-      : job(job), machine(machine), capacity(rows.capacity) {
+      : job(job), accessBytes(accessBytes), machine(machine), capacity(rows.capacity) {
     if (!job.phases.empty())
       known = job.phases.front().constantExtent();
+    if (!accessBytes && machine.masksVectors)
+      widest = machine.vectorElements;
     if (!accessBytes)
       return;
     if (machine.vectorElements) {
@@ -206,7 +208,8 @@ private:
           break;
         elements *= digit.radix;
       }
-    return extent ? std::min(elements, *extent & -*extent) : elements;
+    bool isPartial = machine.masksVectors && !accessBytes;
+    return extent && !isPartial ? std::min(elements, *extent & -*extent) : elements;
   }
 
   static int64_t perAccess(unsigned bytes, unsigned element) {
@@ -214,6 +217,7 @@ private:
   }
 
   const Job &job;
+  const unsigned accessBytes;
   const Machine &machine;
   int64_t widest = 1; ///< elements of the narrowest type in an access
   /// Of the widest type: a spread thread has one access of each tensor. Two at least where those of
@@ -235,7 +239,7 @@ void Search::add(JobSchedule schedule, int64_t extent) {
         return other.schedule.layouts == schedule.layouts;
       }))
     return;
-  if (std::string refused = refusal(job, schedule, machine); !refused.empty()) {
+  if (std::string refused = refusal(job, schedule, accessBytes, machine); !refused.empty()) {
     if (reason.empty())
       reason = refused;
     return;
@@ -296,7 +300,8 @@ void Search::loop() {
     ir::ReduceOp reduce = phase.reduce();
     std::optional<int64_t> own = phase.constantExtent();
     int64_t vector = widestFor(known, reduce ? reduce.getOrder() : std::nullopt);
-    int64_t phaseVector = own ? std::min(vector, *own & -*own) : vector;
+    int64_t phaseVector =
+        own ? std::min(vector, widestFor(own, reduce ? reduce.getOrder() : std::nullopt)) : vector;
     if (reduce && reduce.getOrder()) {
       ir::OrderAttr order = *reduce.getOrder();
       ArrayRef<ir::OrderDigit> digits = order.getDigits();
@@ -368,6 +373,8 @@ struct Attempt {
   unsigned accessBytes, indexBits;
   int64_t longestRow;
 };
+/// Of a thread alone: rows are held only where they have to be.
+constexpr Attempt attemptsOfOne[] = {{16, 64, 1024}, {16, 64, 0}, {0, 64, 1024}, {0, 64, 0}};
 constexpr Attempt attempts[] = {{32, 32, 0},   {16, 32, 1024}, {16, 32, 4096}, {16, 32, 0},
                                 {8, 32, 4096}, {8, 32, 0},     {4, 32, 0},     {2, 32, 0},
                                 {0, 32, 2048}, {0, 32, 0},     {16, 64, 0},    {0, 64, 0}};
@@ -470,7 +477,8 @@ std::vector<KernelSchedule> chooseSchedules(const std::vector<Job> &jobs, const 
   bool anyOpen = llvm::any_of(jobs, [](const Job &job) {
     return llvm::any_of(job.phases, [](const Phase &phase) { return !phase.constantExtent(); });
   });
-  for (const Attempt &attempt : attempts) {
+  for (const Attempt &attempt :
+       machine.narrowsIndices ? ArrayRef(attempts) : ArrayRef(attemptsOfOne)) {
     if (attempt.longestRow && !anyOpen)
       continue; // how long a row may be is no question
     if (!isWanted(jobs, attempt, machine))

@@ -286,6 +286,12 @@ void Elements::emitStore(ir::StoreOp op) {
   for (unsigned lane = 0; lane < count; ++lane) {
     Value single = isa<VectorType>(value.getType()) ? extract(value, lane) : value;
     unsigned position = soleLane >= 0 ? soleLane : lane;
+    OpBuilder::InsertionGuard guard(builder);
+    if (varies && leaf && leaf->end && leafLane(position) > 0) {
+      auto branch = scf::IfOp::create(builder, loc, exist(*leaf, leafLane(position)),
+                                      /*withElseRegion=*/false);
+      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+    }
     LLVM::StoreOp::create(builder, loc, single,
                           laneAddress(tensor, stored, op.getIndices(), position, loc), bytes);
   }

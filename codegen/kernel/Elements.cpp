@@ -185,8 +185,8 @@ Value Elements::ofLane(Value value, unsigned lane) {
   if (Value base = elementBases.lookup(value)) {
     unsigned place = leafLane(lane);
     if (place == 0)
-      return base;
-    return arith::AddIOp::create(builder, base.getLoc(), base, constant(place));
+      return base; // exists
+    return clamped(arith::AddIOp::create(builder, base.getLoc(), base, constant(place)));
   }
   if (!isElementIndex(value))
     return values.lookup(value);
@@ -194,6 +194,31 @@ Value Elements::ofLane(Value value, unsigned lane) {
   for (Value operand : value.getDefiningOp()->getOperands())
     operands.push_back(ofLane(operand, lane));
   return clone(*value.getDefiningOp(), operands);
+}
+
+Value Elements::clamped(Value index) {
+  if (!leaf || !leaf->end)
+    return index;
+  Location loc = index.getLoc();
+  Value last = arith::SubIOp::create(builder, loc, leaf->end, constant(1));
+  if (isa<VectorType>(index.getType()))
+    last = broadcast(last);
+  return arith::MinSIOp::create(builder, loc, index, last);
+}
+
+Value Elements::exist(const Leaf &of, ArrayRef<unsigned> places) {
+  Location loc = of.end.getLoc();
+  Value end = spread(of.end, places.size()), offsets;
+  if (places.size() == 1) {
+    offsets = constant(places.front());
+  } else {
+    SmallVector<APInt> steps;
+    for (unsigned place : places)
+      steps.push_back(APInt(indexType.getWidth(), place));
+    offsets = constant(DenseElementsAttr::get(VectorType::get(places.size(), indexType), steps));
+  }
+  Value index = arith::AddIOp::create(builder, loc, spread(of.first, places.size()), offsets);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, end);
 }
 
 /// The same for all elements, as vectors.
@@ -204,7 +229,7 @@ Value Elements::ofAllLanes(Value value) {
       steps.push_back(APInt(indexType.getWidth(), leafLane(lane)));
     auto type = VectorType::get(vector, indexType);
     Value offsets = constant(DenseElementsAttr::get(type, steps));
-    return arith::AddIOp::create(builder, base.getLoc(), broadcast(base), offsets);
+    return clamped(arith::AddIOp::create(builder, base.getLoc(), broadcast(base), offsets));
   }
   if (!isElementIndex(value))
     return broadcast(values.lookup(value));

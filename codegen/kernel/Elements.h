@@ -39,6 +39,9 @@ using LoadCache = std::map<std::vector<uintptr_t>, mlir::Value>;
 struct Leaf {
   mlir::Value base;   ///< the first element; 0 where the elements do not exist
   mlir::Value exists; ///< null: they always do
+  /// Where the vector may reach beyond the row: the row's extent, and the first element even if it
+  /// does not exist. Null: a vector exists as a whole.
+  mlir::Value end, first;
   int64_t offset = 0; ///< what registers and loops of fixed length add to the thread's own base
   LoadCache loads;
   /// What was emitted ahead of its phase, by operation.
@@ -134,6 +137,11 @@ public:
   /// The first operation without code generation; empty if there was none.
   const std::string &error() const { return message; }
 
+  /// Whether vectors may reach beyond a row.
+  bool hasPartialVectors() const { return machine.masksVectors && !accessBytes; }
+  /// Whether the elements \p places of a leaf's vector exist: a vector of conditions, or one.
+  mlir::Value exist(const Leaf &of, llvm::ArrayRef<unsigned> places);
+
   mlir::Type kernelType(mlir::Type type) { return type.isIndex() ? indexType : type; }
   mlir::Value constant(mlir::TypedAttr value);
   mlir::Value constant(int64_t value); ///< of the index type
@@ -201,6 +209,8 @@ private:
                    bool isStreamed = false);
   bool isStreamed(mlir::Value tensor, const Window &window, unsigned bytes);
 
+  /// An index into a leaf that reaches beyond the row, of the row's last element if there is none.
+  mlir::Value clamped(mlir::Value index);
   /// The place in the leaf's vector of element \p lane of what is emitted.
   unsigned leafLane(unsigned lane) const { return chosen.empty() ? lane : chosen[lane]; }
 

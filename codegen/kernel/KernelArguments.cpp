@@ -217,7 +217,7 @@ void KernelEmitter::guardLayouts(const Job &job, const JobSchedule &how) {
       error = "an extent that does not follow from the dims has no code generation";
       return;
     }
-    if (layout.vector() > 1)
+    if (layout.vector() > 1 && !elements.hasPartialVectors())
       guards.add(plan.alignedTo(extent, layout.vector()),
                  "a row has a multiple of " + std::to_string(layout.vector()) + " elements");
     if (how.kind == JobSchedule::Kind::Spread)

@@ -25,6 +25,8 @@ namespace h3 {
 std::optional<LaneIndex> Elements::decompose(Value value, Pending &pending) {
   LaneIndex result;
   if (Value base = elementBases.lookup(value)) {
+    if (leaf && leaf->end)
+      return {}; // the elements that do not exist have another's index
     result.terms.push_back({base, {}, false, static_cast<int64_t>(leafVector)});
     for (unsigned lane = 0; lane < vector; ++lane)
       result.offsets.push_back(leafLane(mutated(Mutant::SwappedLanes) ? lane ^ 1 : lane));

@@ -30,6 +30,10 @@ struct Machine {
   /// Slots of a reduction that lie beside each other in a vector are joined as vectors; otherwise
   /// each is a scalar.
   bool joinsVectors = false;
+  /// Rows whose elements are accessed one by one have vectors too, of which the last may be part.
+  bool masksVectors = false;
+  /// Indices of 32 bits have variants of their own.
+  bool narrowsIndices = true;
   unsigned globalMemory = 1; ///< LLVM's number of the address space
 
   unsigned waveBits() const { return __builtin_ctz(waveThreads); }

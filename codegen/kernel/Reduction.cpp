@@ -216,7 +216,7 @@ State ReductionEmitter::absentState() {
   for (mlir::Type type : op.getResultTypes())
     state.fields.push_back(
         elements.spread(elements.constant(builder.getZeroAttr(type)), lanes.size()));
-  state.present = elements.constant(builder.getBoolAttr(false));
+  state.present = elements.spread(elements.constant(builder.getBoolAttr(false)), lanes.size());
   return state;
 }
 
@@ -224,7 +224,7 @@ State ReductionEmitter::absentState() {
 void ReductionEmitter::sayPresent(States &all) {
   for (auto &[slot, state] : all)
     if (!state.present)
-      state.present = elements.constant(builder.getBoolAttr(true));
+      state.present = elements.spread(elements.constant(builder.getBoolAttr(true)), lanes.size());
 }
 
 /// With seeds every slot begins with them, also one without an element. Without, slots are absent:
@@ -306,6 +306,13 @@ void ReductionEmitter::walkElements(const ir::OrderStage *online) {
       return &stage < online && stage.digit == digit;
     });
   };
+  const SmallVector<int64_t> freshLanes = lanes;
+  for (auto [number, digit] : llvm::enumerate(atoms.digits))
+    for (unsigned index : digit.atoms)
+      if (const OrderAtoms::Atom &atom = atoms.atoms[index];
+          isJoined(number) && atom.place == Place::Vector)
+        llvm::erase_if(lanes,
+                       [&](int64_t place) { return place & ((atom.radix - 1) * atom.weight); });
   for (int64_t slot : slots(isJoined))
     joined[slot] = absentState();
   SmallVector<Value> carried = flatten(joined);
@@ -314,6 +321,7 @@ void ReductionEmitter::walkElements(const ir::OrderStage *online) {
     States before = unflatten(joined, carried);
     atoms = freshAtoms;
     idle = freshIdle;
+    lanes = freshLanes;
     states = initialStates(/*inLoop=*/false);
     takeGroup(leaves);
     for (const ir::OrderStage &stage : op.getOrder()->getStages())
@@ -380,11 +388,12 @@ void ReductionEmitter::takeElements(Leaf &leaf, ArrayRef<unsigned> together) {
   elements.restrictTo(-1);
   if (!elements.error().empty())
     return;
+  Value exists = leaf.end ? elements.exist(leaf, together) : leaf.exists;
   if (op.hasSeeds()) {
-    if (leaf.exists && !mutated(Mutant::IdleSteps))
-      result = choose(leaf.exists, result, known->second);
+    if (exists && !mutated(Mutant::IdleSteps))
+      result = choose(exists, result, known->second);
   } else {
-    result.present = leaf.exists;
+    result.present = exists ? elements.spread(exists, together.size()) : exists;
     if (known != states.end())
       result = joinPresent(known->second, result);
   }
@@ -421,7 +430,9 @@ State ReductionEmitter::joinPresent(const State &lower, const State &upper) {
     result = choose(upper.present, result, lower);
   result.present = {};
   if (lower.present && upper.present)
-    result.present = arith::OrIOp::create(builder, loc, lower.present, upper.present);
+    result.present =
+        arith::OrIOp::create(builder, loc, elements.spread(lower.present, widthOf(upper.present)),
+                             elements.spread(upper.present, widthOf(lower.present)));
   return result;
 }
 
@@ -470,6 +481,8 @@ State ReductionEmitter::lanesOf(const State &state, ArrayRef<unsigned> chosen) {
   State result = state;
   for (Value &field : result.fields)
     field = elements.select(field, chosen);
+  if (result.present)
+    result.present = elements.select(result.present, chosen);
   return result;
 }
 
@@ -695,7 +708,8 @@ State ReductionEmitter::choose(Value condition, const State &a, const State &b) 
   for (auto [x, y] : llvm::zip(a.fields, b.fields))
     result.fields.push_back(choose(condition, x, y));
   if (a.present || b.present) {
-    Value always = elements.constant(builder.getBoolAttr(true));
+    Value always = elements.spread(elements.constant(builder.getBoolAttr(true)),
+                                   a.present ? widthOf(a.present) : widthOf(b.present));
     result.present =
         choose(condition, a.present ? a.present : always, b.present ? b.present : always);
   }

@@ -175,7 +175,7 @@ static bool runsOnline(ir::OrderAttr order, const OrderAtoms &atoms) {
 }
 
 static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool holdsRow,
-                                const Machine &machine) {
+                                bool isPartial, const Machine &machine) {
   if (std::string wrong = layout.invalid(); !wrong.empty())
     return wrong;
   if (layout.registers() > machine.mostHeld)
@@ -185,10 +185,10 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   if (holdsRow && extent && capacity && *capacity < *extent)
     return "the layout " + layout.text() + " holds " + std::to_string(*capacity) +
            " elements, the row has " + std::to_string(*extent);
-  if (extent && layout.vector() > 1 && *extent % layout.vector() != 0)
+  if (extent && layout.vector() > 1 && *extent % layout.vector() != 0 && !isPartial)
     return "rows of " + std::to_string(*extent) + " elements have no whole vectors of " +
            std::to_string(layout.vector());
-  if (layout.vector() > phase.widestVector)
+  if (layout.vector() > phase.widestVector && !isPartial)
     return "rows of this case have no whole vectors of " + std::to_string(layout.vector());
   ir::ReduceOp reduce = phase.reduce();
   if (!reduce || !reduce.getOrder())
@@ -206,7 +206,8 @@ static std::string phaseRefusal(const Phase &phase, const Layout &layout, bool h
   return {};
 }
 
-std::string refusal(const Job &job, const JobSchedule &how, const Machine &machine) {
+std::string refusal(const Job &job, const JobSchedule &how, unsigned accessBytes,
+                    const Machine &machine) {
   size_t expected = how.kind == JobSchedule::Kind::Loop ? job.phases.size() : 1;
   if (how.layouts.size() != expected)
     return "the job has " + std::to_string(job.phases.size()) + " phases, the schedule " +
@@ -238,9 +239,11 @@ std::string refusal(const Job &job, const JobSchedule &how, const Machine &machi
     break;
   }
   for (auto [index, phase] : llvm::enumerate(job.phases))
-    if (std::string wrong =
-            phaseRefusal(phase, how.layout(index),
-                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread, machine);
+    if (std::string wrong = phaseRefusal(phase, how.layout(index),
+                                         /*holdsRow=*/how.kind != JobSchedule::Kind::Spread,
+                                         /*isPartial=*/machine.masksVectors && !accessBytes &&
+                                             how.kind != JobSchedule::Kind::Spread,
+                                         machine);
         !wrong.empty())
       return wrong;
   return {};
@@ -317,7 +320,7 @@ std::string refusal(const std::vector<Job> &jobs, const KernelSchedule &schedule
     if (schedule.remapsByShuffle && !job.remapped)
       return "no element is used that another thread may hold: there is nothing to shuffle";
     const Job &form = schedule.remapsByShuffle ? *job.remapped : job;
-    std::string wrong = refusal(form, how, machine);
+    std::string wrong = refusal(form, how, schedule.accessBytes, machine);
     if (wrong.empty() && schedule.remapsByShuffle)
       wrong = remapRefusal(form, how, machine);
     if (!wrong.empty())

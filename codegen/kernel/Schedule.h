@@ -72,8 +72,9 @@ struct KernelSchedule {
   static std::optional<KernelSchedule> parse(std::string_view text, std::string &error);
 };
 
-/// Why \p how cannot run \p job on \p machine; empty if it can.
-std::string refusal(const Job &job, const JobSchedule &how, const Machine &machine);
+/// Why \p how cannot run \p job on \p machine with accesses of \p accessBytes; empty if it can.
+std::string refusal(const Job &job, const JobSchedule &how, unsigned accessBytes,
+                    const Machine &machine);
 
 /// Why \p schedule cannot run \p jobs on \p machine; empty if it can. What depends on sizes that
 /// are known at run time alone becomes a guard of the variant.

@@ -80,6 +80,11 @@ void Walk::addLeaves(size_t digit, int64_t offset, Value from, bool firstExists,
   leaf.base = make(from, offset);
   if (!(firstExists && leaves.empty()))
     leaf.exists = exists(from, offset);
+  if (shape.vector() > 1 && elements.hasPartialVectors() &&
+      !(knownExtent && *knownExtent % shape.vector() == 0)) {
+    leaf.end = extent;
+    leaf.first = leaf.base;
+  }
   // What a leaf that does not exist reads is not used.
   if (leaf.exists)
     leaf.base = arith::SelectOp::create(builder, loc, leaf.exists, leaf.base, elements.constant(0));

@@ -131,10 +131,11 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
     mlir::Type from = getElementTypeOrSelf(value), to = getElementTypeOrSelf(result);
     bool narrow =
         isa<Float8E4M3FNType, Float8E5M2Type>(from) || isa<Float8E4M3FNType, Float8E5M2Type>(to);
-    if (narrow || op.getRounding() != ir::Rounding::NearestEven)
+    unsigned fromWidth = widthOf(from), toWidth = widthOf(to);
+    bool isExact = isa<FloatType>(from) && fromWidth < toWidth;
+    if (narrow || (op.getRounding() != ir::Rounding::NearestEven && !isExact))
       return failure();
     Location loc = op.getLoc();
-    unsigned fromWidth = widthOf(from), toWidth = widthOf(to);
     if (isa<IntegerType>(from)) {
       if (mutated(Mutant::UnsignedInteger) && isa<FloatType>(to))
         rewriter.replaceOpWithNewOp<arith::UIToFPOp>(op, result, value);

@@ -343,7 +343,7 @@ op converted<T: f16 | bf16 | f32 | f64 | e4m3 | e5m2 | i32 | i64> {
   out h, h_rz : f16[n]
   out b, b_rz : bf16[n]
   out s, s_rz : f32[n]
-  out d       : f64[n]
+  out d, d_rz : f64[n]
   out e, e_rz, e_sat : e4m3[n]
   out f, f_rz, f_sat : e5m2[n]
   h[i]     = f16(x[i])
@@ -353,6 +353,7 @@ op converted<T: f16 | bf16 | f32 | f64 | e4m3 | e5m2 | i32 | i64> {
   s[i]     = f32(x[i])
   s_rz[i]  = f32.rz(x[i])
   d[i]     = f64(x[i])
+  d_rz[i]  = f64.rz(x[i])
   e[i]     = e4m3(x[i])
   e_rz[i]  = e4m3.rz(x[i])
   e_sat[i] = e4m3.sat(x[i])
@@ -386,6 +387,7 @@ TEST(CpuFunctions, ConversionsRoundOnce) {
         {"s", ScalarType::F32, to(ScalarType::F32)},
         {"s_rz", ScalarType::F32, to(ScalarType::F32, Rounding::TowardZero)},
         {"d", ScalarType::F64, to(ScalarType::F64)},
+        {"d_rz", ScalarType::F64, to(ScalarType::F64, Rounding::TowardZero)},
         {"e", ScalarType::E4M3, to(ScalarType::E4M3)},
         {"e_rz", ScalarType::E4M3, to(ScalarType::E4M3, Rounding::TowardZero)},
         {"e_sat", ScalarType::E4M3, to(ScalarType::E4M3, Rounding::NearestEven, true)},
