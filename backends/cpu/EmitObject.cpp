@@ -7,6 +7,9 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -21,6 +24,7 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include <mutex>
 
@@ -73,6 +77,62 @@ static std::unique_ptr<TargetMachine> makeTargetMachine(const h3::Target &target
       triple, processor, "", options, Reloc::PIC_, CodeModel::Small, CodeGenOptLevel::Default));
 }
 
+namespace {
+
+/// bf16 as the integer that it is moved as.
+class Bf16AsInteger : public ValueMapTypeRemapper {
+public:
+  Type *remapType(Type *type) override {
+    if (auto *vector = dyn_cast<FixedVectorType>(type))
+      return FixedVectorType::get(remapType(vector->getElementType()), vector->getNumElements());
+    return type->isBFloatTy() ? Type::getInt16Ty(type->getContext()) : type;
+  }
+};
+
+/// Constants of bf16 by their bits.
+class Bf16Constants : public ValueMaterializer {
+public:
+  Value *materialize(Value *value) override {
+    auto *constant = dyn_cast<Constant>(value);
+    if (!constant || !constant->getType()->getScalarType()->isBFloatTy())
+      return nullptr;
+    if (auto *number = dyn_cast<ConstantFP>(constant)) {
+      Type *type = number->getType();
+      return ConstantInt::get(Bf16AsInteger().remapType(type),
+                              number->getValueAPF().bitcastToAPInt());
+    }
+    if (auto *numbers = dyn_cast<ConstantDataVector>(constant)) {
+      SmallVector<uint16_t> bits;
+      for (unsigned k = 0; k < numbers->getNumElements(); ++k)
+        bits.push_back(numbers->getElementAsAPFloat(k).bitcastToAPInt().getZExtValue());
+      return ConstantDataVector::get(constant->getContext(), bits);
+    }
+    return nullptr;
+  }
+};
+
+} // namespace
+
+/// No arithmetic of bf16 is left (LowerHalves.cpp), but a processor without the type would take
+/// elements out of vectors and put them back by way of f32, with a library's function.
+static void moveBf16AsIntegers(Module &module) {
+  Bf16AsInteger types;
+  Bf16Constants constants;
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    ValueToValueMapTy values;
+    RemapFunction(function, values, RF_IgnoreMissingLocals | RF_NoModuleLevelChanges, &types,
+                  &constants);
+    for (Instruction &instruction : make_early_inc_range(instructions(function)))
+      if (auto *cast = dyn_cast<BitCastInst>(&instruction);
+          cast && cast->getSrcTy() == cast->getDestTy()) {
+        cast->replaceAllUsesWith(cast->getOperand(0));
+        cast->eraseFromParent();
+      }
+  }
+}
+
 std::string optimize(Module &module, const h3::Target &target) {
   std::unique_ptr<TargetMachine> machine = makeTargetMachine(target);
   if (!machine)
@@ -109,6 +169,7 @@ std::string optimize(Module &module, const h3::Target &target) {
   passes.addPass(GVNPass());
   passes.addPass(SimplifyCFGPass());
   passes.addPass(DCEPass());
+  moveBf16AsIntegers(module);
   for (Function &function : module)
     if (!function.isDeclaration())
       passes.run(function, functions);

@@ -47,6 +47,8 @@ const Target *bestTarget(const Backend &backend, std::string &obstacle) {
     else
       obstacle = ability.obstacle;
   }
+  if (best)
+    obstacle.clear();
   return best;
 }
 

@@ -144,8 +144,7 @@ void Guards::wholePieces(unsigned tensor, unsigned elements) {
 }
 
 void Guards::below31Bits(plan::ExprId expr, std::string text) {
-  if (!mutated(Mutant::Unchecked31Bits))
-    add(builder.le(expr, builder.constant(INT32_MAX)), std::move(text));
+  add(builder.le(expr, builder.constant(INT32_MAX)), std::move(text));
 }
 
 void Guards::narrowIndices(ArrayRef<unsigned> tensors) {

@@ -207,7 +207,7 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
     Location loc = op.getLoc();
     auto as = [&](mlir::Type element) { return like(result, element); };
     if (fromByte) {
-      if (value.getType() == result) {
+      if (value.getType() == result && !op.getSaturate()) {
         rewriter.replaceOp(op, value);
         return success();
       }

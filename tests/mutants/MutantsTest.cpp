@@ -50,7 +50,6 @@ const std::map<Mutant, const char *> shownBy = {
     {Mutant::NarrowFlushes, "to_e4m3"},
     {Mutant::NarrowOverflow, "to_e4m3"},
     {Mutant::UncheckedAlignment, "product_and_sum"},
-    {Mutant::Unchecked31Bits, "folded_rows"},
     {Mutant::SwappedLanes, "product_and_sum"},
     {Mutant::LostRemainder, "by_digits"},
     {Mutant::LostStride, "folded_rows"},
