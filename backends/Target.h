@@ -46,8 +46,8 @@ struct Target {
   std::string_view backend; ///< "nvptx"
   /// Compute capability, matched exactly; 0.0 of a CPU, of a plugin a pair of its own.
   int major, minor;
-  std::string_view suffix;  ///< "", "a" or "f"
-  unsigned ptxVersion;      ///< lowest, times 10; 0 of a CPU
+  std::string_view suffix; ///< "", "a" or "f"
+  unsigned ptxVersion;     ///< lowest, times 10; 0 of a CPU
   Capability capabilities;
 
   bool has(Capability asked) const {

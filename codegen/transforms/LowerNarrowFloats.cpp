@@ -207,7 +207,7 @@ struct Convert : OpRewritePattern<ir::ConvertOp> {
     Location loc = op.getLoc();
     auto as = [&](mlir::Type element) { return like(result, element); };
     if (fromByte) {
-      if (value.getType() == result && !op.getSaturate()) {
+      if (value.getType() == result) {
         rewriter.replaceOp(op, value);
         return success();
       }

@@ -252,8 +252,9 @@ typedef struct h3rt_evidence {
 /* Evidence may come before or after the bundle. A record that matches nothing is no error. */
 H3RT_API h3rt_status h3rt_add_evidence(h3rt_runtime *runtime, const h3rt_evidence *evidence);
 
-/* The same of a file that `h3gen evidence run` wrote: every operator in it of which enough calls were
- * compared and none was wrong. H3RT_INVALID_ARGUMENT if it cannot be read or is no such record. */
+/* The same of a file that `h3gen evidence run` wrote: every operator in it of which enough calls
+ * were compared and none was wrong. H3RT_INVALID_ARGUMENT if it cannot be read or is no such
+ * record. */
 H3RT_API h3rt_status h3rt_add_evidence_file(h3rt_runtime *runtime, const char *path);
 
 /* Switches a target, an operator ("swiglu<f16>"), an operator of all types ("swiglu") or "all" off

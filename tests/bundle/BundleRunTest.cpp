@@ -154,8 +154,8 @@ std::string writeBundle(const std::string &folder) {
                          "operator qk_norm_rope from " H3_SPECS "/qk_norm_rope.spec\n"
                          "target sm_90 enabled\n";
   const std::string file = folder + "/run.h3b";
-  const std::string command =
-      H3GEN " bundle --ptx-only --no-prove --no-cache " + path + " -o " + file + " >" + folder + "/log 2>&1";
+  const std::string command = H3GEN " bundle --ptx-only --no-prove --no-cache " + path + " -o " +
+                              file + " >" + folder + "/log 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return file;
 }

@@ -8,7 +8,6 @@
 #include "runtime/plan/List.h"
 
 #include "backends/Backend.h"
-#include "backends/Backend.h"
 #include "backends/cpu/LinkImage.h"
 #include "backends/nvptx/Tools.h"
 #include "backends/nvptx/ptx/Interpreter.h"

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// One compiled operator and memory for its calls, on the PTX interpreter, this processor or a device. Unlike
-// `runOperator` it keeps its device, its image and its memory between calls: a suite makes tens of
-// thousands of them. The plan, its reading and the bytes of the image are the same.
+// One compiled operator and memory for its calls, on the PTX interpreter, this processor or a
+// device. Unlike `runOperator` it keeps its device, its image and its memory between calls: a suite
+// makes tens of thousands of them. The plan, its reading and the bytes of the image are the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,8 @@ std::unique_ptr<Machine> makePtxMachine(const Instance &instance, const Target &
 /// For an image of one instance that was compiled elsewhere.
 std::unique_ptr<Machine> makePtxMachine(Image image, const Target &target, std::string &error);
 
-/// This machine's processor. Empty with \p error set; \p isMissing if it has not the instructions of
+/// This machine's processor. Empty with \p error set; \p isMissing if it has not the instructions
+/// of
 /// \p target.
 std::unique_ptr<Machine> makeCpuMachine(const Instance &instance, const Target &target,
                                         std::string &error, bool &isMissing);
